@@ -1,0 +1,101 @@
+"""What a piece of prompt is: a layer with a name, a source, a lifetime and a trust.
+
+Pure values. Which field of which protocol a layer travels in is the business of the agent backend, which
+decides by the layer's name and never by its text.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+from harness.units import utf16_units
+
+
+class LayerName(StrEnum):
+    """Every layer that a turn can carry. The value is what reports and snapshots show."""
+
+    AGENTS = "workspace/AGENTS.md"
+    SOUL = "workspace/SOUL.md"
+    IDENTITY = "workspace/IDENTITY.md"
+    USER = "workspace/USER.md"
+    TOOLS = "workspace/TOOLS.md"
+    HEARTBEAT = "workspace/HEARTBEAT.md"
+    MEMORY = "workspace/MEMORY.md"
+    BOOTSTRAP = "workspace/BOOTSTRAP.md"
+    RUNTIME = "gateway/runtime"
+    MEMORY_NOTE = "gateway/memory-note"
+    SKILLS = "gateway/skills"
+    HEARTBEAT_GUIDANCE = "gateway/heartbeat-guidance"
+    HEARTBEAT_POINTER = "gateway/heartbeat-pointer"
+    CRON_GUIDANCE = "gateway/cron-guidance"
+    DELIVERY = "gateway/delivery"
+    GROUP = "gateway/group"
+    SENDER = "gateway/sender"
+    USER_TEXT = "message/text"
+
+
+class Lifetime(Enum):
+    """How long a layer stays in force."""
+
+    THREAD = "thread"
+    """As long as the conversation, subagents included."""
+    TURN = "turn"
+    """For the turn that carries it; subagents do not inherit it."""
+    INPUT = "input"
+    """Part of what the person said, and from then on history."""
+
+
+class Trust(Enum):
+    """Whose words a layer holds."""
+
+    OPERATOR = "operator"
+    """Our code, or the operator's configuration."""
+    WORKSPACE = "workspace"
+    """The owner's files."""
+    OWNER = "owner"
+    """The owner, speaking in a chat."""
+    OUTSIDER = "outsider"
+    """Anybody else: names, titles, quotes, captions, history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One piece of prompt text on its way to a model."""
+
+    name: LayerName
+    source: str
+    """Where the text comes from: a file's path, or the part of the gateway that wrote it."""
+    lifetime: Lifetime
+    trust: Trust
+    text: str
+    raw_units: int = -1
+    """Size of the source in UTF-16 units before any cut; -1, the default, means that nothing was cut."""
+    units: int = field(init=False)
+    """Size of `text` in UTF-16 units."""
+
+    def __post_init__(self) -> None:
+        units = utf16_units(self.text)
+        object.__setattr__(self, "units", units)
+        if self.raw_units < 0:
+            object.__setattr__(self, "raw_units", units)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A layer that this turn does not carry, and why."""
+
+    name: LayerName
+    source: str
+    reason: str
+    """A clause for a person, such as "the file does not exist"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """The layers of one turn in reading order, and what was left out."""
+
+    layers: tuple[Layer, ...]
+    left_out: tuple[LeftOut, ...]
+
+    def get(self, name: LayerName) -> Layer | None:
+        """Return the layer of that name, or None when the turn does not carry it."""
+        return next((layer for layer in self.layers if layer.name is name), None)

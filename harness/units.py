@@ -1,0 +1,12 @@
+"""How long a text is, in the unit that the limits of a workspace are meant in.
+
+Limits such as `bootstrapMaxChars` were written by people whose runtime counts UTF-16 code units, so
+`len(text)`, which counts code points, is off by one for each emoji.
+"""
+
+
+def utf16_units(text: str) -> int:
+    """Count the UTF-16 code units of `text`; a lone surrogate counts as one."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(character > "\uffff" for character in text)
