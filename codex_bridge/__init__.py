@@ -1,0 +1,1 @@
+"""Codex app-server as an agent backend of the gateway."""

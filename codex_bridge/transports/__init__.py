@@ -1,0 +1,1 @@
+"""Ways to carry whole messages to an app-server and back."""

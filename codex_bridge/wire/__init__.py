@@ -1,0 +1,1 @@
+"""The payloads of the app-server protocol that this package uses."""

@@ -1,0 +1,125 @@
+"""Everything that can go wrong between the bridge and Codex.
+
+    CodexError
+    ├── BinaryNotFoundError      no Codex to run; carries all that was tried
+    ├── ServerTooOldError        the app-server is below the supported floor
+    ├── NotSignedInError         the Codex home has no account and the provider wants one
+    ├── TransportError
+    │   ├── ConnectError         the server could not be started or reached
+    │   ├── ConnectionLostError  it was there and is gone; carries what was being done
+    │   └── OversizedMessageError  a message over the ceiling; the connection was closed
+    ├── RpcError                 the server answered a request with an error
+    │   └── OverloadedError      still overloaded after every retry
+    ├── UnreadableAnswerError    the server answered with something that is not the method's result
+    └── CallTimeoutError         no answer within the call's deadline
+
+Each carries its facts as attributes; nobody has to read a message to decide what to do.
+"""
+
+from collections.abc import Sequence
+
+from codex_bridge.rpc import Json
+
+
+class CodexError(Exception):
+    """Root of the tree."""
+
+
+class BinaryNotFoundError(CodexError):
+    """No Codex binary was found."""
+
+    def __init__(self, tried: Sequence[str]) -> None:
+        places = "; ".join(tried)
+        super().__init__(
+            f"No Codex binary found. Tried: {places}. "
+            "Install one with: pip install 'openclaw-codex-bridge[codex]', or name yours in CODEX_BIN."
+        )
+        self.tried = tuple(tried)
+
+
+class ServerTooOldError(CodexError):
+    """The app-server's version is below the floor."""
+
+    def __init__(self, version: str, floor: str) -> None:
+        super().__init__(
+            f"Codex {version} is too old for this bridge, which needs {floor} or later. "
+            "Update it with: pip install --upgrade openai-codex-cli-bin"
+        )
+        self.version = version
+        self.floor = floor
+
+
+class NotSignedInError(CodexError):
+    """The provider wants an account and the Codex home in use has none."""
+
+    def __init__(self, codex_home: str, agent: str) -> None:
+        super().__init__(
+            f"Codex is not signed in for agent {agent!r} (home: {codex_home}). Sign this home in with "
+            f"`codex-bridge login --agent {agent}`, or use your own Codex login with `--codex-home user`."
+        )
+        self.codex_home = codex_home
+        self.agent = agent
+
+
+class TransportError(CodexError):
+    """The way to the server failed."""
+
+
+class ConnectError(TransportError):
+    """The server could not be started or reached."""
+
+
+class ConnectionLostError(TransportError):
+    """The server went away."""
+
+    def __init__(self, cause: str, *, doing: str | None = None, detail: str = "") -> None:
+        action = f" during {doing}" if doing else ""
+        tail = f"\nLast words of the server:\n{detail}" if detail else ""
+        super().__init__(f"The Codex app-server connection was lost{action}: {cause}{tail}")
+        self.cause = cause
+        """What ended the connection, for a person."""
+        self.doing = doing
+        """What waited for the server: a method, or "turn ID"."""
+        self.detail = detail
+        """The masked tail of the server's stderr, for the log and never for a chat."""
+
+
+class OversizedMessageError(TransportError):
+    """A message exceeds the ceiling, so the connection was closed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"message too large: the app-server sent more than {limit:,} bytes in one message")
+        self.limit = limit
+
+
+class RpcError(CodexError):
+    """The server answered a request with an error object."""
+
+    def __init__(self, method: str, code: int, message: str, data: Json = None) -> None:
+        super().__init__(f"{method} failed ({code}): {message}")
+        self.method = method
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class OverloadedError(RpcError):
+    """The server stayed overloaded over every retry."""
+
+
+class UnreadableAnswerError(CodexError):
+    """The server's answer is not what the method returns."""
+
+    def __init__(self, method: str, problem: str) -> None:
+        super().__init__(f"{method} was answered with something unreadable: {problem}")
+        self.method = method
+        self.problem = problem
+
+
+class CallTimeoutError(CodexError):
+    """No answer came within the deadline of the call."""
+
+    def __init__(self, method: str, seconds: float) -> None:
+        super().__init__(f"{method} was not answered within {seconds:g} s")
+        self.method = method
+        self.seconds = seconds

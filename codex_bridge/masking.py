@@ -1,0 +1,36 @@
+"""Which parts of a text are secrets, and what stands in their place.
+
+Pure. Used on everything of a server's stderr that we keep, and on recorded requests.
+"""
+
+import re
+from collections.abc import Iterable
+
+MASK = "***"
+
+_PATTERNS = re.compile(
+    r"""
+      \bsk-[A-Za-z0-9_-]{8,}                                # OpenAI and Anthropic keys
+    | \beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*  # JWT
+    | (?<=bot)\d{6,12}:[A-Za-z0-9_-]{30,}                   # Telegram token inside a file URL
+    | \b\d{6,12}:[A-Za-z0-9_-]{30,}                         # Telegram token alone
+    | \b[MNO][A-Za-z\d_-]{22,28}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}  # Discord token
+    | \bxox[abeoprs]-[A-Za-z0-9-]{8,}                       # Slack tokens
+    | \bxapp-[A-Za-z0-9-]{8,}
+    | \b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}            # GitHub tokens
+    | \bgithub_pat_[A-Za-z0-9_]{20,}
+    """,
+    re.VERBOSE,
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)(?!\*)[A-Za-z0-9._~+/=-]{6,}")
+_SHORTEST_SECRET = 8
+"""Values shorter than this are not masked by value: they would hide ordinary words."""
+
+
+def mask(text: str, secrets: Iterable[str] = ()) -> str:
+    """Replace what looks like a credential, and each of `secrets`, by three asterisks."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, MASK)
+    text = _BEARER.sub(rf"\1\2{MASK}", text)
+    return _PATTERNS.sub(MASK, text)

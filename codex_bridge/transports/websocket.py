@@ -1,0 +1,180 @@
+"""An app-server that listens: WebSocket over TCP, or over a unix socket.
+
+The websockets library does the protocol; this module decides who may be talked to and how a token travels.
+"""
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio
+from websockets.asyncio.client import ClientConnection, connect, unix_connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.frames import CloseCode
+
+from codex_bridge.errors import ConnectError, ConnectionLostError, OversizedMessageError
+from codex_bridge.rpc import MESSAGE_LIMIT
+
+GOODBYE = 2.0
+"""Seconds that a close handshake may take."""
+OPENING = 10.0
+"""Seconds that the connection and its upgrade may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFrom:
+    """Where the bearer token of a server is kept: a file or an environment variable, one of them."""
+
+    file: Path | None = None
+    variable: str | None = None
+
+    def read(self) -> str:
+        """Fetch the token.
+
+        Raises:
+            ConnectError: It is not there, or empty.
+        """
+        if (self.file is None) == (self.variable is None):
+            raise ConnectError("Name either a token file or an environment variable for the server's token, not both.")
+        if self.file is not None:
+            try:
+                token = self.file.read_text("utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConnectError(f"The token file {self.file} cannot be read: {error}") from None
+            where = f"The token file {self.file}"
+        else:
+            assert self.variable is not None
+            token = os.environ.get(self.variable, "").strip()
+            where = f"The environment variable {self.variable}"
+        if not token:
+            raise ConnectError(f"{where} holds no token.")
+        return token
+
+
+class WebSocketTransport:
+    """The client's end of a WebSocket; make one with `websocket` or `unix_socket`."""
+
+    def __init__(self, connection: ClientConnection, name: str, *, limit: int) -> None:
+        self.name = name
+        self._connection = connection
+        self._limit = limit
+
+    async def send(self, message: bytes) -> None:
+        """Send one whole message; see `Transport.send`."""
+        try:
+            # The app-server ignores binary frames without a word (protocol reference, section 7).
+            await self._connection.send(message, text=True)
+        except ConnectionClosed as error:
+            raise self._lost(error) from None
+
+    async def receive(self) -> list[bytes]:
+        """Wait for the next messages; see `Transport.receive`."""
+        try:
+            return [await self._connection.recv(decode=False)]
+        except ConnectionClosed as error:
+            if error.sent is not None and error.sent.code == CloseCode.MESSAGE_TOO_BIG:
+                raise OversizedMessageError(self._limit) from None
+            raise self._lost(error) from None
+
+    async def aclose(self) -> None:
+        """Say goodbye, and hang up when that takes too long."""
+        with anyio.move_on_after(GOODBYE, shield=True):
+            await self._connection.close()
+
+    def _lost(self, error: ConnectionClosed) -> ConnectionLostError:
+        if error.rcvd is None:
+            return ConnectionLostError("the connection broke off")
+        reason = f" ({error.rcvd.reason})" if error.rcvd.reason else ""
+        return ConnectionLostError(f"the server closed it with code {error.rcvd.code}{reason}")
+
+
+@asynccontextmanager
+async def websocket(
+    url: str, *, token: TokenFrom | None = None, limit: int = MESSAGE_LIMIT
+) -> AsyncGenerator[WebSocketTransport]:
+    """Connect to a listening app-server for as long as the block lasts.
+
+    Args:
+        url: `ws://127.0.0.1:PORT` or `wss://HOST/…`, without a credential in it.
+        token: Where its capability token is kept.
+        limit: Ceiling of one message in bytes.
+
+    Raises:
+        ConnectError: The address is refused, nobody answers, or the token is not accepted.
+    """
+    name = _checked(url)
+    headers = {"Authorization": f"Bearer {token.read()}"} if token else {}
+    opening = connect(
+        url,
+        additional_headers=headers,
+        max_size=limit,
+        compression=None,
+        proxy=None,
+        open_timeout=OPENING,
+        close_timeout=GOODBYE,
+    )
+    async with _opened(opening, name, limit) as transport:
+        yield transport
+
+
+@asynccontextmanager
+async def unix_socket(path: Path, *, limit: int = MESSAGE_LIMIT) -> AsyncGenerator[WebSocketTransport]:
+    """Connect to an app-server that listens on a unix socket, for as long as the block lasts.
+
+    Raises:
+        ConnectError: There is no socket at `path`, or nobody answers on it.
+    """
+    opening = unix_connect(
+        path,
+        uri="ws://localhost/",
+        max_size=limit,
+        compression=None,
+        open_timeout=OPENING,
+        close_timeout=GOODBYE,
+    )
+    async with _opened(opening, f"unix socket {path}", limit) as transport:
+        yield transport
+
+
+@asynccontextmanager
+async def _opened(opening: connect, name: str, limit: int) -> AsyncGenerator[WebSocketTransport]:
+    try:
+        connection = await opening
+    except InvalidStatus as error:
+        status = error.response.status_code
+        hint = " (the token is missing or wrong)" if status in (401, 403) else ""
+        raise ConnectError(f"The server at {name} refused the connection with HTTP {status}{hint}.") from None
+    except (OSError, TimeoutError, InvalidHandshake) as error:
+        raise ConnectError(f"No app-server answers at {name}: {str(error) or 'it took too long'}") from None
+    transport = WebSocketTransport(connection, name, limit=limit)
+    try:
+        yield transport
+    finally:
+        await transport.aclose()
+
+
+def _checked(url: str) -> str:
+    """Return the address as it may be shown, or refuse it."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    name = f"{parts.scheme}://{host}:{parts.port}" if parts.port else f"{parts.scheme}://{host}"
+    if parts.scheme not in ("ws", "wss") or not host:
+        raise ConnectError(f"An app-server address starts with ws:// or wss:// and names a host; {name} does not.")
+    if parts.username or parts.password or parts.query:
+        raise ConnectError(f"Take the credential out of the address of {name}; name a token file or variable instead.")
+    if parts.scheme == "ws" and not _is_loopback(host):
+        raise ConnectError(f"Plain ws:// would send everything to {host} unprotected; use wss:// or an SSH tunnel.")
+    return name
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,81 @@
+"""How payloads are modelled: strict in what we send, tolerant in what we read.
+
+A sent model refuses a field it does not have, because the app-server ignores unknown parameters without a
+word (protocol reference, section 1.1) and a typo would never be noticed. A received model passes over what it
+does not know and requires next to nothing, because an old client meets new servers.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from codex_bridge.rpc import JsonObject
+
+RawJson: TypeAlias = Any
+"""JSON that we pass on or look into by hand. (The recursive `Json` cannot be a pydantic field.)"""
+RawObject: TypeAlias = dict[str, Any]
+"""A JSON object that we pass on as it is."""
+
+Params = TypeVar("Params", bound="Sent")
+Result = TypeVar("Result", bound="Received")
+
+
+class Sent(BaseModel):
+    """Parameters or an answer of ours. One left at its default of None is not sent; None when given is sent as null."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        defer_build=True,
+    )
+
+    _constants: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        cls._constants = frozenset(
+            name for name, info in cls.model_fields.items() if not info.is_required() and info.default is not None
+        )
+
+    def model_post_init(self, _: object, /) -> None:
+        """Count a field with a default other than None, such as a variant's `type`, as given."""
+        self.__pydantic_fields_set__.update(self._constants)
+
+    def to_wire(self) -> JsonObject:
+        """The JSON object to send."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+class Received(BaseModel):
+    """Something the app-server said."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_alias=True, extra="ignore", frozen=True, defer_build=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Marks a string of the server as an open enumeration and names the values that we act on."""
+
+    values: frozenset[str]
+
+
+def known(*values: str) -> Known:
+    """Name the values of an open enumeration that some code of ours compares with."""
+    return Known(frozenset(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[Params, Result]):
+    """A method of the app-server: its name, what it takes and what it returns."""
+
+    name: str
+    params: type[Params]
+    result: type[Result]

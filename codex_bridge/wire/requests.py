@@ -1,0 +1,345 @@
+"""What we ask the app-server: parameters, and what comes back.
+
+Spelling follows the schema that the binary generates; a test compares every name here with it.
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from codex_bridge.wire.base import Method, RawJson, RawObject, Received, Sent, known
+from codex_bridge.wire.items import Item
+
+ApprovalPolicy: TypeAlias = Literal["untrusted", "on-request", "never"]
+SandboxMode: TypeAlias = Literal["read-only", "workspace-write", "danger-full-access"]
+Personality: TypeAlias = Literal["none", "friendly", "pragmatic"]
+
+
+class Empty(Received):
+    """A result that says nothing but that it was done."""
+
+
+# initialize
+
+
+class ClientInfo(Sent):
+    """Who we are. The name becomes the HTTP `originator`, so it must be a legal header value."""
+
+    name: str
+    version: str
+    title: str | None = None
+
+
+class Capabilities(Sent):
+    """What we can take part in, fixed for the life of the connection."""
+
+    experimental_api: bool
+    opt_out_notification_methods: list[str] | None = None
+
+
+class InitializeParams(Sent):
+    """First request of a connection."""
+
+    client_info: ClientInfo
+    capabilities: Capabilities
+
+
+class InitializeResult(Received):
+    """Who the server is; its version stands only inside `user_agent`."""
+
+    user_agent: str
+    codex_home: str = ""
+    platform_family: str = ""
+    platform_os: str = ""
+
+
+# threads
+
+
+class ThreadOverrides(Sent):
+    """What thread/start and thread/resume have in common."""
+
+    model: str | None = None
+    model_provider: str | None = None
+    cwd: str | None = None
+    approval_policy: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
+    config: RawObject | None = None
+    developer_instructions: str | None = None
+    personality: Personality | None = None
+
+
+class ThreadStartParams(ThreadOverrides):
+    """Start a new thread. It can be resumed only after its first turn."""
+
+    ephemeral: bool | None = None
+    service_name: str | None = None
+
+
+class ThreadResumeParams(ThreadOverrides):
+    """Load a thread, and subscribe to it. `developer_instructions` must be sent each time or they are lost."""
+
+    thread_id: str
+    exclude_turns: Literal[True] = True
+
+
+class ThreadStatus(Received):
+    """Whether a thread is loaded and at work."""
+
+    type: Annotated[str, known("notLoaded", "idle", "active", "systemError")]
+    active_flags: tuple[str, ...] = ()
+
+
+class TurnError(Received):
+    """Why a turn failed."""
+
+    message: str = ""
+    codex_error_info: RawJson = None
+    additional_details: str | None = None
+
+
+class Turn(Received):
+    """One turn. Only its id can be relied on; `items` holds at most the final message."""
+
+    id: str
+    status: Annotated[str, known("completed", "interrupted", "failed", "inProgress")] = ""
+    items: tuple[Item, ...] = ()
+    error: TurnError | None = None
+    duration_ms: int | None = None
+
+
+class Thread(Received):
+    """A thread as the server describes it."""
+
+    id: str
+    cli_version: str = ""
+    cwd: str = ""
+    status: ThreadStatus | None = None
+    turns: tuple[Turn, ...] = ()
+
+
+class ThreadOpened(Received):
+    """Answer to thread/start and thread/resume."""
+
+    thread: Thread
+    model: str
+    model_provider: str = ""
+    cwd: str = ""
+    reasoning_effort: str | None = None
+    instruction_sources: tuple[str, ...] = ()
+
+
+class ThreadReadParams(Sent):
+    """Look at a thread without loading it."""
+
+    thread_id: str
+    include_turns: bool | None = None
+
+
+class ThreadRead(Received):
+    """Answer to thread/read."""
+
+    thread: Thread
+
+
+class ThreadUnsubscribeParams(Sent):
+    """Stop following a thread; the server unloads it after a while."""
+
+    thread_id: str
+
+
+class ThreadUnsubscribed(Received):
+    """Answer to thread/unsubscribe."""
+
+    status: Annotated[str, known("unsubscribed", "notSubscribed", "notLoaded")] = ""
+
+
+# turns
+
+
+class TextInput(Sent):
+    """Words of the person."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ImageInput(Sent):
+    """A picture; the server takes only `data:` addresses."""
+
+    type: Literal["image"] = "image"
+    url: str
+
+
+UserInput: TypeAlias = TextInput | ImageInput
+
+
+class CollaborationSettings(Sent):
+    """Settings of a mode. `model` takes effect even when empty, so it is always filled in.
+
+    `developer_instructions` as None makes the server send its own text of the mode; an empty string makes it
+    send an empty frame.
+    """
+
+    model: str
+    reasoning_effort: Annotated[str | None, Field(alias="reasoning_effort")] = None
+    developer_instructions: Annotated[str | None, Field(alias="developer_instructions")] = None
+
+
+class CollaborationMode(Sent):
+    """The mode that a turn runs in, with the text that holds for it."""
+
+    mode: Literal["default", "plan"]
+    settings: CollaborationSettings
+
+
+class ContextEntry(Sent):
+    """A fragment put before the person's words, cut by the server to 4,000 bytes."""
+
+    kind: Literal["application", "untrusted"]
+    value: str
+
+
+class TurnStartParams(Sent):
+    """Start a turn. On a thread that is busy this silently steers the running one instead."""
+
+    thread_id: str
+    input: list[UserInput]
+    client_user_message_id: str | None = None
+    additional_context: dict[str, ContextEntry] | None = None
+    collaboration_mode: CollaborationMode | None = None
+    personality: Personality | None = None
+    cwd: str | None = None
+    approval_policy: ApprovalPolicy | None = None
+    model: str | None = None
+    effort: str | None = None
+
+
+class TurnStarted(Received):
+    """Answer to turn/start."""
+
+    turn: Turn
+
+
+class TurnSteerParams(Sent):
+    """Add words to the running turn, if it is still the one expected."""
+
+    thread_id: str
+    input: list[UserInput]
+    expected_turn_id: str
+    client_user_message_id: str | None = None
+
+
+class TurnSteered(Received):
+    """Answer to turn/steer."""
+
+    turn_id: str
+
+
+class TurnInterruptParams(Sent):
+    """Stop a turn. An empty `turn_id` also stops one that is only just starting."""
+
+    thread_id: str
+    turn_id: str
+
+
+# account and models
+
+
+class AccountReadParams(Sent):
+    """Ask who is signed in."""
+
+    refresh_token: bool | None = None
+
+
+class Account(Received):
+    """A signed-in account."""
+
+    type: Annotated[str, known("apiKey", "chatgpt")]
+    email: str | None = None
+    plan_type: str | None = None
+
+
+class AccountRead(Received):
+    """Answer to account/read."""
+
+    account: Account | None = None
+    requires_openai_auth: bool = False
+
+
+class LoginParams(Sent):
+    """Begin to sign in, one of three ways. `api_key` goes with the way of that name only."""
+
+    type: Literal["apiKey", "chatgpt", "chatgptDeviceCode"]
+    api_key: str | None = Field(default=None, repr=False)
+
+
+class LoginStarted(Received):
+    """Answer to account/login/start. An API key is signed in at once; the others wait for the person."""
+
+    type: Annotated[str, known("apiKey", "chatgpt", "chatgptDeviceCode")]
+    login_id: str | None = None
+    auth_url: str | None = None
+    verification_url: str | None = None
+    user_code: str | None = None
+
+
+class LoginCancelParams(Sent):
+    """Give up a sign-in that waits for the person."""
+
+    login_id: str
+
+
+class ModelListParams(Sent):
+    """Ask for the models of the account."""
+
+    cursor: str | None = None
+    include_hidden: bool | None = None
+
+
+class Model(Received):
+    """One model of the catalogue."""
+
+    id: str
+    model: str = ""
+    display_name: str = ""
+    is_default: bool = False
+    hidden: bool = False
+    default_reasoning_effort: str | None = None
+
+
+class ModelList(Received):
+    """Answer to model/list."""
+
+    data: tuple[Model, ...] = ()
+    next_cursor: str | None = None
+
+
+INITIALIZE = Method("initialize", InitializeParams, InitializeResult)
+THREAD_START = Method("thread/start", ThreadStartParams, ThreadOpened)
+THREAD_RESUME = Method("thread/resume", ThreadResumeParams, ThreadOpened)
+THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
+THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, ThreadUnsubscribed)
+TURN_START = Method("turn/start", TurnStartParams, TurnStarted)
+TURN_STEER = Method("turn/steer", TurnSteerParams, TurnSteered)
+TURN_INTERRUPT = Method("turn/interrupt", TurnInterruptParams, Empty)
+ACCOUNT_READ = Method("account/read", AccountReadParams, AccountRead)
+LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
+LOGIN_CANCEL = Method("account/login/cancel", LoginCancelParams, Empty)
+MODEL_LIST = Method("model/list", ModelListParams, ModelList)
+
+METHODS: tuple[Method[Any, Any], ...] = (
+    INITIALIZE,
+    THREAD_START,
+    THREAD_RESUME,
+    THREAD_READ,
+    THREAD_UNSUBSCRIBE,
+    TURN_START,
+    TURN_STEER,
+    TURN_INTERRUPT,
+    ACCOUNT_READ,
+    LOGIN_START,
+    LOGIN_CANCEL,
+    MODEL_LIST,
+)
+"""Every method that this package calls."""

@@ -1,0 +1,165 @@
+"""What the app-server asks us, and the answers that mean no.
+
+Each method has an answer that grants nothing, so that a request is never left open and never granted by
+accident. A method that is not listed here is refused with an error.
+"""
+
+from typing import Literal, TypeAlias
+
+from codex_bridge.wire.base import RawObject, Received, Sent
+
+
+class CommandApproval(Received):
+    """May this command run?"""
+
+    thread_id: str
+    turn_id: str = ""
+    item_id: str = ""
+    command: str | None = None
+    cwd: str | None = None
+    reason: str | None = None
+
+
+class FileChangeApproval(Received):
+    """May these files be changed? The changes are in the item of that id."""
+
+    thread_id: str
+    turn_id: str = ""
+    item_id: str = ""
+    reason: str | None = None
+
+
+class PermissionsApproval(Received):
+    """May the agent have more permissions?"""
+
+    thread_id: str
+    turn_id: str = ""
+    item_id: str = ""
+    reason: str | None = None
+
+
+class Elicitation(Received):
+    """An MCP server wants something from the person."""
+
+    server_name: str
+    thread_id: str = ""
+    turn_id: str | None = None
+
+
+class UserInputRequest(Received):
+    """The model has questions for the person."""
+
+    thread_id: str
+    turn_id: str = ""
+    item_id: str = ""
+
+
+class ToolCall(Received):
+    """The model calls a tool of the gateway."""
+
+    thread_id: str
+    turn_id: str
+    call_id: str
+    tool: str
+    namespace: str | None = None
+
+
+class Decision(Sent):
+    """Answer to a command or file change. "cancel" would end the whole turn; "decline" lets it go on."""
+
+    decision: Literal["accept", "acceptForSession", "decline", "cancel"]
+
+
+class LegacyDecision(Sent):
+    """Answer to the approvals of the older protocol."""
+
+    decision: Literal["approved", "approved_for_session", "denied", "abort"]
+
+
+class GrantedPermissions(Sent):
+    """Answer to a permission request; an empty profile grants nothing."""
+
+    permissions: RawObject
+    scope: Literal["turn", "session"] = "turn"
+
+
+class ElicitationAnswer(Sent):
+    """Answer to an MCP server's elicitation."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: RawObject | None = None
+
+
+class UserAnswers(Sent):
+    """Answers by question id; empty means that nobody answered."""
+
+    answers: dict[str, RawObject]
+
+
+class ToolText(Sent):
+    """Text that a tool returns."""
+
+    type: Literal["inputText"] = "inputText"
+    text: str
+
+
+class ToolResult(Sent):
+    """What a tool call came to."""
+
+    success: bool
+    content_items: list[ToolText]
+
+
+class CurrentTime(Sent):
+    """The time, in whole Unix seconds."""
+
+    current_time_at: int
+
+
+ServerRequestParams: TypeAlias = (
+    CommandApproval | FileChangeApproval | PermissionsApproval | Elicitation | UserInputRequest | ToolCall
+)
+
+COMMAND_APPROVAL = "item/commandExecution/requestApproval"
+FILE_CHANGE_APPROVAL = "item/fileChange/requestApproval"
+PERMISSIONS_APPROVAL = "item/permissions/requestApproval"
+ELICITATION = "mcpServer/elicitation/request"
+USER_INPUT = "item/tool/requestUserInput"
+TOOL_CALL = "item/tool/call"
+CURRENT_TIME = "currentTime/read"
+LEGACY_COMMAND = "execCommandApproval"
+LEGACY_PATCH = "applyPatchApproval"
+
+REQUESTS: dict[str, type[ServerRequestParams]] = {
+    COMMAND_APPROVAL: CommandApproval,
+    FILE_CHANGE_APPROVAL: FileChangeApproval,
+    PERMISSIONS_APPROVAL: PermissionsApproval,
+    ELICITATION: Elicitation,
+    USER_INPUT: UserInputRequest,
+    TOOL_CALL: ToolCall,
+}
+"""What we read of each request that concerns a thread."""
+
+ANSWERS: dict[str, type[Sent]] = {
+    COMMAND_APPROVAL: Decision,
+    FILE_CHANGE_APPROVAL: Decision,
+    PERMISSIONS_APPROVAL: GrantedPermissions,
+    ELICITATION: ElicitationAnswer,
+    USER_INPUT: UserAnswers,
+    TOOL_CALL: ToolResult,
+    CURRENT_TIME: CurrentTime,
+    LEGACY_COMMAND: LegacyDecision,
+    LEGACY_PATCH: LegacyDecision,
+}
+"""The model of our answer to each request."""
+
+NO: dict[str, Sent] = {
+    COMMAND_APPROVAL: Decision(decision="decline"),
+    FILE_CHANGE_APPROVAL: Decision(decision="decline"),
+    PERMISSIONS_APPROVAL: GrantedPermissions(permissions={}, scope="turn"),
+    ELICITATION: ElicitationAnswer(action="decline", content=None),
+    USER_INPUT: UserAnswers(answers={}),
+    LEGACY_COMMAND: LegacyDecision(decision="denied"),
+    LEGACY_PATCH: LegacyDecision(decision="denied"),
+}
+"""The answer that grants nothing, for each request that can be answered without doing anything."""
