@@ -1,0 +1,334 @@
+"""The only place that waits on the wire: a `Peer` pumped over a `Transport`.
+
+One task reads. Answers wake the callers, notifications go to one plain function at once and in order, and
+each request of the server is handled in a task of its own, so that a slow approval holds up nothing else.
+"""
+
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+from pydantic import ValidationError
+
+from codex_bridge.errors import (
+    CallTimeoutError,
+    ConnectionLostError,
+    OverloadedError,
+    RpcError,
+    TransportError,
+    UnreadableAnswerError,
+)
+from codex_bridge.rpc import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    OVERLOADED,
+    Answered,
+    Event,
+    Json,
+    Junk,
+    Notified,
+    Peer,
+    Refused,
+    Requested,
+    RequestId,
+    Stray,
+)
+from codex_bridge.transports.base import Transport
+from codex_bridge.wire.base import Method, Received, Sent
+
+Result = TypeVar("Result", bound=Received)
+
+CALL_DEADLINE: Final = 30.0
+"""Seconds to wait for an answer unless the call says otherwise, retries included. The slowest call measured
+is a cold thread/start at 0.7 s (protocol reference, section 8); a loaded machine may need many times that."""
+MOST_IN_FLIGHT: Final = 64
+"""Over about 100 open requests the app-server drops some without a word (protocol reference, section 8)."""
+MOST_RETRIES: Final = 6
+"""How often a request is sent again to an overloaded server."""
+FIRST_RETRY: Final = 0.1
+"""Seconds before the first retry; each later wait is at least twice the one before it was planned."""
+
+
+class RefusalError(Exception):
+    """Raised by a request handler to answer with an error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Diagnostics(Protocol):
+    """Hears of what is odd on the wire but ends nothing."""
+
+    def junk(self, junk: Junk) -> None:
+        """A message was not JSON-RPC and was skipped."""
+        ...
+
+    def stray(self, stray: Stray) -> None:
+        """An answer belonged to no open request."""
+        ...
+
+
+class Silent:
+    """Diagnostics that nobody reads."""
+
+    def junk(self, junk: Junk) -> None:
+        """Ignore it."""
+
+    def stray(self, stray: Stray) -> None:
+        """Ignore it."""
+
+
+NotificationHandler = Callable[[Notified], None]
+RequestHandler = Callable[[Requested], Awaitable[Json]]
+
+
+async def refuse_all(request: Requested) -> Json:
+    """Request handler of a client that offers the server nothing."""
+    raise RefusalError(METHOD_NOT_FOUND, f"{request.method} is not supported by this client")
+
+
+def ignore_all(notification: Notified) -> None:
+    """Notification handler of a client that only makes calls."""
+
+
+def retry_delay(attempt: int, jitter: float) -> float:
+    """Seconds before retry number `attempt` (from 0), for a `jitter` in [0, 1).
+
+    The ranges of two attempts do not overlap, so the waits always grow.
+    """
+    return FIRST_RETRY * 2.0**attempt * (1 + jitter / 2)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    done: anyio.Event
+    outcome: Answered | Refused | TransportError | None = None
+
+
+class Client:
+    """A connection to an app-server. Make one with `connected`."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        group: TaskGroup,
+        *,
+        on_notification: NotificationHandler,
+        on_request: RequestHandler,
+        diagnostics: Diagnostics,
+        sleep: Callable[[float], Awaitable[None]],
+        jitter: Callable[[], float],
+    ) -> None:
+        self._transport = transport
+        self._group = group
+        self._peer = Peer()
+        self._waiting: dict[RequestId, _Waiting] = {}
+        self._slots = anyio.Semaphore(MOST_IN_FLIGHT)
+        self._on_notification = on_notification
+        self._on_request = on_request
+        self._diagnostics = diagnostics
+        self._sleep = sleep
+        self._jitter = jitter
+        self._lost: TransportError | None = None
+        self._to_send = anyio.Event()
+        self.closed = anyio.Event()
+        """Set when the connection is over, for whatever reason."""
+
+    @property
+    def transport(self) -> Transport:
+        """What carries the messages."""
+        return self._transport
+
+    @property
+    def lost(self) -> TransportError | None:
+        """Why the connection is over, or None while it lasts."""
+        return self._lost
+
+    @property
+    def in_flight(self) -> int:
+        """Requests sent and not answered yet."""
+        return len(self._peer.open_requests)
+
+    async def call(self, method: Method[Sent, Result], params: Sent, *, deadline: float = CALL_DEADLINE) -> Result:
+        """Ask the server and wait for the typed result.
+
+        Args:
+            method: One of the constants of `codex_bridge.wire`.
+            params: Its parameters.
+            deadline: Seconds for the whole call: the wait for a free slot, the answer, and every retry.
+
+        Raises:
+            RpcError: The server refused; OverloadedError when it stayed overloaded.
+            CallTimeoutError: No answer in time.
+            ConnectionLostError: The server went away; the error names the method.
+            UnreadableAnswerError: The answer lacks something that the method's result must have.
+        """
+        result = await self.raw_call(method.name, params.to_wire(), deadline=deadline)
+        try:
+            return method.result.model_validate(result)
+        except ValidationError as error:
+            problem = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise UnreadableAnswerError(method.name, problem) from None
+
+    async def raw_call(self, method: str, params: Json, *, deadline: float = CALL_DEADLINE) -> Json:
+        """Ask the server and wait for the result as JSON; see `call`."""
+        with anyio.move_on_after(deadline):
+            attempt = 0
+            while True:
+                async with self._slots:
+                    outcome = await self._ask(method, params)
+                if isinstance(outcome, Answered):
+                    return outcome.result
+                if outcome.code != OVERLOADED:
+                    raise RpcError(method, outcome.code, outcome.message, outcome.data)
+                if attempt == MOST_RETRIES:
+                    raise OverloadedError(method, outcome.code, outcome.message, outcome.data)
+                await self._sleep(retry_delay(attempt, self._jitter()))
+                attempt += 1
+        raise CallTimeoutError(method, deadline)
+
+    def notify(self, method: str, params: Json = None) -> None:
+        """Tell the server something.
+
+        Raises:
+            ConnectionLostError: The server is gone.
+        """
+        self._check_open(method)
+        self._peer.notify(method, params)
+        self._to_send.set()
+
+    async def _ask(self, method: str, params: Json) -> Answered | Refused:
+        self._check_open(method)
+        request_id = self._peer.call(method, params)
+        waiting = self._waiting[request_id] = _Waiting(anyio.Event())
+        self._to_send.set()
+        try:
+            await waiting.done.wait()
+        finally:
+            del self._waiting[request_id]
+            self._peer.give_up(request_id)
+        outcome = waiting.outcome
+        if isinstance(outcome, Answered | Refused):
+            return outcome
+        assert outcome is not None
+        raise _during(outcome, method)
+
+    def _check_open(self, method: str) -> None:
+        if self._lost is not None:
+            raise _during(self._lost, method)
+
+    async def read(self) -> None:
+        """Read until the connection ends, then wake everybody who waits. `connected` runs this."""
+        try:
+            while True:
+                for message in await self._transport.receive():
+                    self._dispatch(self._peer.receive(message))
+        except TransportError as error:
+            self._end(error)
+        except BaseException:
+            self._end(ConnectionLostError("the client was closed"))
+            raise
+
+    async def write(self) -> None:
+        """Send what the peer has to say. `connected` runs this.
+
+        Callers leave the sending to this task, since one that is cancelled in the middle of it would take
+        other callers' messages with it.
+        """
+        try:
+            while True:
+                await self._to_send.wait()
+                self._to_send = anyio.Event()
+                for message in self._peer.outgoing():
+                    await self._transport.send(message)
+        except TransportError as error:
+            self._end(error)
+
+    def _end(self, error: TransportError) -> None:
+        if self._lost is not None:
+            return
+        self._lost = error
+        for waiting in self._waiting.values():
+            waiting.outcome = error
+            waiting.done.set()
+        self.closed.set()
+
+    def _dispatch(self, event: Event) -> None:
+        match event:
+            case Notified():
+                self._on_notification(event)
+            case Answered() | Refused():
+                waiting = self._waiting.get(event.id)
+                if waiting is not None:
+                    waiting.outcome = event
+                    waiting.done.set()
+            case Requested():
+                self._group.start_soon(self._serve, event)
+            case Junk():
+                self._diagnostics.junk(event)
+            case Stray():
+                self._diagnostics.stray(event)
+
+    async def _serve(self, request: Requested) -> None:
+        try:
+            result = await self._on_request(request)
+        except RefusalError as error:
+            self._peer.refuse(request, error.code, error.message)
+        except Exception as error:
+            # The boundary between handlers, which may be anybody's, and the wire: the server must get an answer.
+            self._peer.refuse(request, INTERNAL_ERROR, f"{request.method} failed in the client: {type(error).__name__}")
+        else:
+            self._peer.answer(request, result)
+        self._to_send.set()
+
+
+def _during(error: TransportError, method: str) -> TransportError:
+    if isinstance(error, ConnectionLostError):
+        return ConnectionLostError(error.cause, doing=method, detail=error.detail)
+    return error
+
+
+@asynccontextmanager
+async def connected(
+    transport: Transport,
+    *,
+    on_notification: NotificationHandler = ignore_all,
+    on_request: RequestHandler = refuse_all,
+    diagnostics: Diagnostics | None = None,
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    jitter: Callable[[], float] = random.random,
+) -> AsyncGenerator[Client]:
+    """Talk over `transport` for as long as the block lasts; the transport is closed at its end.
+
+    Args:
+        transport: An open transport.
+        on_notification: Called in the order of arrival; must not block and must not raise.
+        on_request: Answers a request of the server, in a task of its own. A `RefusalError` becomes an error answer.
+        diagnostics: Hears of junk and stray answers.
+        sleep: Waits some seconds, before a retry.
+        jitter: Gives a number in [0, 1), to spread retries.
+    """
+    async with anyio.create_task_group() as group:
+        client = Client(
+            transport,
+            group,
+            on_notification=on_notification,
+            on_request=on_request,
+            diagnostics=diagnostics or Silent(),
+            sleep=sleep,
+            jitter=jitter,
+        )
+        group.start_soon(client.read)
+        group.start_soon(client.write)
+        try:
+            yield client
+        finally:
+            group.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await transport.aclose()

@@ -1,0 +1,147 @@
+"""Where an agent's Codex keeps its login, threads and databases, and what of our environment it may see.
+
+Each agent has a home of its own below the platform's state folder, so that an operator's personal Codex is
+never touched. The child's environment is an allow-list: it runs shell commands for a model, and a gateway's
+own environment is full of tokens.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from platformdirs import user_state_path
+
+from codex_bridge.errors import CodexError
+
+APP: Final = "openclaw-codex-bridge"
+STATE_VARIABLE: Final = "CODEX_BRIDGE_STATE_DIR"
+_AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+PASSED: Final = frozenset(
+    {
+        "ALL_PROXY",
+        "CODEX_CA_CERTIFICATE",
+        "COLORTERM",
+        "HOME",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "LANG",
+        "LANGUAGE",
+        "LOGNAME",
+        "NODE_EXTRA_CA_CERTS",
+        "NO_PROXY",
+        "PATH",
+        "RUST_BACKTRACE",
+        "RUST_LOG",
+        "SHELL",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TEMP",
+        "TERM",
+        "TMP",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_DIRS",
+        "XDG_DATA_HOME",
+        "XDG_RUNTIME_DIR",
+        "XDG_STATE_HOME",
+        "all_proxy",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+    }
+)
+"""The variables that the app-server gets from us, besides every LC_*."""
+_NEVER_SECRET = frozenset({"PWD", "OLDPWD", "_", "SHLVL"})
+
+
+class AgentIdError(CodexError):
+    """An agent id that cannot name a folder."""
+
+    def __init__(self, agent: str) -> None:
+        super().__init__(
+            f"The agent id {agent!r} cannot be used: an id has 1 to 64 letters, digits, '-' or '_' "
+            "and begins with a letter or digit."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnvironment:
+    """What the app-server gets to see, and what must not appear in anything we show of it."""
+
+    passed: Mapping[str, str]
+    secrets: tuple[str, ...]
+    """Values of the variables that were held back."""
+
+
+def state_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of everything that the bridge keeps: CODEX_BRIDGE_STATE_DIR, else the platform's state folder."""
+    environ = os.environ if environ is None else environ
+    named = environ.get(STATE_VARIABLE, "").strip()
+    return Path(named).expanduser() if named else user_state_path(APP)
+
+
+def agent_dir(root: Path, agent: str) -> Path:
+    """The folder of one agent below `root`.
+
+    Raises:
+        AgentIdError: The id cannot name a folder.
+    """
+    if not _AGENT_ID.fullmatch(agent):
+        raise AgentIdError(agent)
+    return root / "agents" / agent
+
+
+def private_dir(path: Path) -> Path:
+    """Make `path` with nobody but the owner let in, and take away what an existing one lets others do.
+
+    Codex itself creates its home world-readable under a common umask (protocol reference, section 13).
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o700)
+    return path
+
+
+def user_codex_home(environ: Mapping[str, str] | None = None) -> Path:
+    """The person's own Codex home: CODEX_HOME, else ~/.codex."""
+    environ = os.environ if environ is None else environ
+    named = environ.get("CODEX_HOME", "").strip()
+    return Path(named).expanduser() if named else Path(environ.get("HOME", "~")).expanduser() / ".codex"
+
+
+def child_environment(
+    codex_home: Path,
+    *,
+    tools_dir: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> ChildEnvironment:
+    """Choose what an app-server sees of our environment.
+
+    Args:
+        codex_home: Its CODEX_HOME.
+        tools_dir: A folder to put in front of its PATH.
+        extra: Variables of our own making, such as the token of a provider that only exists for this run.
+        environ: The environment to choose from; the process's own by default.
+    """
+    environ = os.environ if environ is None else environ
+    passed = {name: value for name, value in environ.items() if name in PASSED or name.startswith("LC_")}
+    shown = "\0".join(passed.values())
+    secrets = tuple(
+        value
+        for name, value in environ.items()
+        # A value that the child gets anyway under another name, a home folder for instance, is no secret.
+        if name not in passed and name not in _NEVER_SECRET and value and value not in shown
+    )
+    if tools_dir is not None:
+        passed["PATH"] = os.pathsep.join(filter(None, (str(tools_dir), passed.get("PATH"))))
+    passed["CODEX_HOME"] = str(codex_home)
+    passed.update(extra or {})
+    return ChildEnvironment(passed, (*secrets, *(extra or {}).values()))
