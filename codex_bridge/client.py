@@ -39,7 +39,9 @@ from codex_bridge.rpc import (
 )
 from codex_bridge.transports.base import Transport
 from codex_bridge.wire.base import Method, Received, Sent
+from harness.tasks import beside
 
+Params = TypeVar("Params", bound=Sent)
 Result = TypeVar("Result", bound=Received)
 
 CALL_DEADLINE: Final = 30.0
@@ -155,7 +157,7 @@ class Client:
         """Requests sent and not answered yet."""
         return len(self._peer.open_requests)
 
-    async def call(self, method: Method[Sent, Result], params: Sent, *, deadline: float = CALL_DEADLINE) -> Result:
+    async def call(self, method: Method[Params, Result], params: Params, *, deadline: float = CALL_DEADLINE) -> Result:
         """Ask the server and wait for the typed result.
 
         Args:
@@ -314,7 +316,7 @@ async def connected(
         sleep: Waits some seconds, before a retry.
         jitter: Gives a number in [0, 1), to spread retries.
     """
-    async with anyio.create_task_group() as group:
+    async with beside() as group:
         client = Client(
             transport,
             group,
@@ -329,6 +331,6 @@ async def connected(
         try:
             yield client
         finally:
-            group.cancel_scope.cancel()
+            group.cancel_scope.cancel()  # before the transport goes, or its end would look like a loss
             with anyio.CancelScope(shield=True):
                 await transport.aclose()

@@ -145,3 +145,20 @@ def child_environment(
     passed["CODEX_HOME"] = str(codex_home)
     passed.update(extra or {})
     return ChildEnvironment(passed, (*secrets, *(extra or {}).values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A Codex home, and whether it is ours to look after."""
+
+    path: Path
+    owned: bool
+
+
+def own_home(root: Path, agent: str) -> Home:
+    """The home that the bridge keeps for an agent.
+
+    Raises:
+        AgentIdError: The id cannot name a folder.
+    """
+    return Home(agent_dir(root, agent) / "codex-home", owned=True)

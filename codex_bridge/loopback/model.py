@@ -21,6 +21,7 @@ from codex_bridge.loopback.script import HttpError, Pause, Reply, Script, Wait
 from codex_bridge.loopback.sse import Frames, HangUp, frames
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import JsonObject, decode, encode
+from harness.tasks import beside
 
 TOKEN_VARIABLE: Final = "CODEX_BRIDGE_LOOPBACK_TOKEN"  # noqa: S105 - the name of a variable, not its value
 LARGEST_REQUEST: Final = 64 * 1024 * 1024
@@ -192,13 +193,10 @@ async def loopback_model(script: Script) -> AsyncGenerator[LoopbackModel]:
     async with listener, send, receive:
         port = listener.extra(SocketAttribute.local_port)  # noqa: S610 - anyio's attribute, not Django's
         model = LoopbackModel(port, secrets.token_urlsafe(24), script, [], receive)
-        async with anyio.create_task_group() as group:
+        async with beside() as group:
 
             async def handle(stream: SocketStream) -> None:
                 await _Connection(stream, model, send).serve()
 
             group.start_soon(listener.serve, handle)
-            try:
-                yield model
-            finally:
-                group.cancel_scope.cancel()
+            yield model

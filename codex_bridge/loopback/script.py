@@ -18,11 +18,12 @@ from codex_bridge.rpc import Json, JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """One assistant message, streamed in `pieces` deltas of about equal length."""
+    """One assistant message, streamed in `pieces` deltas of about equal length, `pause` seconds apart."""
 
     text: str
     pieces: int = 1
     phase: str | None = None
+    pause: float = 0.0
 
     def cut(self) -> list[str]:
         """The deltas; together they are the text."""
@@ -114,9 +115,9 @@ Action: TypeAlias = Reply | HttpError
 Script: TypeAlias = Callable[[RecordedRequest], Action]
 
 
-def say(text: str, *, pieces: int = 1, phase: str | None = None) -> Reply:
+def say(text: str, *, pieces: int = 1, phase: str | None = None, pause: float = 0.0) -> Reply:
     """A reply of one message."""
-    return Reply((Say(text, pieces, phase),))
+    return Reply((Say(text, pieces, phase, pause),))
 
 
 def in_turn(actions: Iterable[Action]) -> Script:

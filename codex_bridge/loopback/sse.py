@@ -42,6 +42,10 @@ def frames(reply: Reply, number: int) -> Iterator[Instruction]:
                     _event("response.failed", {"response": {"id": response_id, "status": "failed", "error": error}})
                 )
                 return
+            case Say(pause=pause) if pause > 0:
+                for event in _output(step, index, f"{number}_{index}"):
+                    yield Frames(event)
+                    yield Pause(pause)
             case Say() | Think() | CallTool():
                 yield Frames(b"".join(_output(step, index, f"{number}_{index}")))
     yield Frames(_event("response.completed", {"response": {"id": response_id, "usage": _usage(reply.usage)}}))
@@ -49,7 +53,7 @@ def frames(reply: Reply, number: int) -> Iterator[Instruction]:
 
 def _output(step: Step, index: int, key: str) -> Iterator[bytes]:
     match step:
-        case Say(text, _, phase):
+        case Say(text=text, phase=phase):
             item_id = f"msg_{key}"
             opening: JsonObject = {"type": "message", "id": item_id, "role": "assistant", "content": []}
             if phase is not None:

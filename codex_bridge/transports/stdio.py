@@ -5,6 +5,7 @@ or it would block on a full pipe; of what it says only a short masked tail is ke
 """
 
 import os
+import re
 import signal
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +18,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from codex_bridge.errors import ConnectError, ConnectionLostError, OversizedMessageError
 from codex_bridge.masking import mask
 from codex_bridge.rpc import MESSAGE_LIMIT, LineFramer, MessageTooLargeError
+from harness.tasks import beside
 
 READ_SIZE = 256 * 1024
 TAIL_SIZE = 1024
@@ -24,6 +26,7 @@ TAIL_SIZE = 1024
 GRACE = 2.0
 """Seconds for each step of the shutdown: stdin closed, then SIGTERM, then SIGKILL. The real server exits
 20 to 70 ms after its stdin closes (protocol reference, section 7)."""
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class StderrTail:
@@ -42,7 +45,8 @@ class StderrTail:
     @property
     def text(self) -> str:
         """At most 1 KB, cut at the start of a line where there is one."""
-        masked = mask(self._kept.decode("utf-8", "replace"), self._secrets).strip()
+        plain = _COLOUR.sub("", self._kept.decode("utf-8", "replace"))
+        masked = mask(plain, self._secrets).strip()
         raw = masked.encode()
         if len(raw) <= TAIL_SIZE:
             return masked
@@ -178,14 +182,13 @@ async def spawned(
         raise ConnectError(f"Could not start {command[0]}: {error.strerror or error}") from error
     transport = StdioTransport(process, StderrTail(secrets), limit=limit)
     try:
-        async with anyio.create_task_group() as group:
+        async with beside() as group:
             group.start_soon(transport.drain_stderr)
             group.start_soon(transport.notice_exit)
             try:
                 yield transport
             finally:
                 await transport.aclose()
-                group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()

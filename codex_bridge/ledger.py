@@ -1,0 +1,274 @@
+"""Whose notification is this, and what does it mean for the turn?
+
+Pure: typed notifications in, events for the gateway out. One ledger follows one turn, from the request that
+starts it to its end:
+
+    state      | what comes                    | next
+    -----------+-------------------------------+----------------------------------------------------
+    OPENING    | a notification                | OPENING; kept, as the turn's id is not known yet
+    OPENING    | the answer to turn/start      | RUNNING; what was kept for this turn is taken in now
+    RUNNING    | a notification of this turn   | RUNNING; becomes events
+    RUNNING    | turn/completed of this turn   | ENDED, with `Finished`
+    any        | the connection ends           | ENDED, with `Finished` as lost
+    ENDED      | anything                      | ENDED; nothing
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from codex_bridge.failures import sentence
+from codex_bridge.wire.items import (
+    AgentMessageItem,
+    CommandItem,
+    CompactionItem,
+    DynamicToolItem,
+    FileChangeItem,
+    ItemValue,
+    McpToolItem,
+)
+from codex_bridge.wire.notifications import (
+    Delta,
+    ItemCompleted,
+    ItemStarted,
+    ModelRerouted,
+    PlanUpdated,
+    Stream,
+    TokenUsageUpdated,
+    TurnBegan,
+    TurnEnded,
+    TurnFailing,
+    Warned,
+    Wire,
+)
+from codex_bridge.wire.requests import Turn
+from harness.turns import (
+    CommandFinished,
+    CommandOutput,
+    CommandStarted,
+    Commentary,
+    Compacted,
+    FileChange,
+    FilesChanged,
+    Finished,
+    Notice,
+    Outcome,
+    PlanChanged,
+    PlanStep,
+    Reasoning,
+    TextDelta,
+    TextRetracted,
+    ToolFinished,
+    ToolStarted,
+    TurnEvent,
+    TurnResult,
+    Usage,
+    UsageCounted,
+)
+
+
+class State(Enum):
+    """Where a turn is."""
+
+    OPENING = "opening"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(slots=True)
+class _Message:
+    """An assistant message as far as it is known."""
+
+    pieces: list[str]
+    commentary: bool = False
+    whole: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces) if self.whole is None else self.whole
+
+
+class TurnLedger:
+    """The account of one turn on one thread."""
+
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        self.turn_id = ""
+        self.began = False
+        """Whether turn/started was seen; before it, an interrupt that names the turn is refused."""
+        self._state = State.OPENING
+        self._early: list[Wire] = []
+        self._messages: dict[str, _Message] = {}
+        self._usage = Usage()
+
+    @property
+    def state(self) -> State:
+        """Where the turn is."""
+        return self._state
+
+    def accept(self, turn: Turn) -> list[TurnEvent]:
+        """The server answered turn/start with this turn."""
+        if self._state is not State.OPENING:
+            return []
+        self._state, self.turn_id = State.RUNNING, turn.id
+        early, self._early = self._early, []
+        return [event for wire in early for event in self.see(wire)]
+
+    def see(self, wire: Wire) -> Iterable[TurnEvent]:
+        """Take in a notification of this thread, in the order of arrival."""
+        if self._state is State.RUNNING:
+            if isinstance(wire, Delta):
+                return self._delta(wire) if wire.turn_id == self.turn_id else ()
+            return self._notified(wire)
+        if self._state is State.OPENING:
+            self._early.append(wire)
+        return ()
+
+    def lose(self, sentence: str, detail: str = "") -> list[TurnEvent]:
+        """The connection is gone, and with it whatever the turn was doing."""
+        return self._end(Outcome.LOST, sentence, detail)
+
+    def fail(self, sentence: str, detail: str = "") -> list[TurnEvent]:
+        """The turn cannot go on, by our own decision."""
+        return self._end(Outcome.FAILED, sentence, detail)
+
+    def stop(self) -> list[TurnEvent]:
+        """The turn was stopped before the server knew of it."""
+        return self._end(Outcome.INTERRUPTED)
+
+    def _delta(self, delta: Delta) -> Iterable[TurnEvent]:
+        match delta.stream:
+            case Stream.MESSAGE:
+                message = self._messages.get(delta.item_id)
+                if message is None:
+                    message = self._messages[delta.item_id] = _Message([])
+                message.pieces.append(delta.text)
+                if message.commentary:
+                    return (Commentary(delta.item_id, delta.text),)
+                return (TextDelta(delta.item_id, delta.text),)
+            case Stream.COMMAND_OUTPUT:
+                return (CommandOutput(delta.item_id, delta.text),)
+            case Stream.REASONING_SUMMARY | Stream.REASONING:
+                return (Reasoning(delta.item_id, delta.text),)
+            case Stream.PLAN:
+                return (Commentary(delta.item_id, delta.text),)
+
+    def _notified(self, wire: Wire) -> Iterable[TurnEvent]:
+        match wire:
+            case Warned(message=text):
+                return (Notice(text),)
+            case TurnBegan(turn=turn) if turn.id == self.turn_id:
+                self.began = True
+                return ()
+            case TurnEnded(turn=turn) if turn.id == self.turn_id:
+                return self._ended(turn)
+            case (
+                ItemStarted() | ItemCompleted() | TurnFailing() | TokenUsageUpdated() | PlanUpdated() | ModelRerouted()
+            ) if wire.turn_id == self.turn_id:
+                return self._of_this_turn(wire)
+            case _:
+                return ()
+
+    def _of_this_turn(
+        self, wire: ItemStarted | ItemCompleted | TurnFailing | TokenUsageUpdated | PlanUpdated | ModelRerouted
+    ) -> Iterable[TurnEvent]:
+        match wire:
+            case ItemStarted(item=item):
+                return self._item_started(item)
+            case ItemCompleted(item=item):
+                return self._item_completed(item)
+            case TurnFailing(will_retry=True):
+                return self._retract()
+            case TurnFailing():
+                return ()  # turn/completed brings the same error
+            case TokenUsageUpdated(token_usage=counted):
+                # `last` is one model request; a turn may make several.
+                last = counted.last
+                self._usage = replace(
+                    self._usage,
+                    input=self._usage.input + last.input_tokens,
+                    cached=self._usage.cached + last.cached_input_tokens,
+                    output=self._usage.output + last.output_tokens,
+                    reasoning=self._usage.reasoning + last.reasoning_output_tokens,
+                )
+                return (UsageCounted(self._usage, counted.model_context_window),)
+            case PlanUpdated(plan=steps, explanation=explanation):
+                return (PlanChanged(tuple(PlanStep(each.step, each.status) for each in steps), explanation or ""),)
+            case ModelRerouted(from_model=asked, to_model=answering):
+                return (Notice(f"{answering} answers in place of {asked}."),)
+
+    def _item_started(self, item: ItemValue) -> Iterable[TurnEvent]:
+        match item:
+            case AgentMessageItem(id=item_id, phase=phase):
+                self._messages.setdefault(item_id, _Message([])).commentary = phase == "commentary"
+                return ()
+            case CommandItem(id=item_id, command=command, cwd=cwd):
+                return (CommandStarted(item_id, command, cwd),)
+            case McpToolItem() | DynamicToolItem():
+                return (ToolStarted(item.id, _tool_name(item)),)
+            case _:
+                return ()
+
+    def _item_completed(self, item: ItemValue) -> Iterable[TurnEvent]:
+        match item:
+            case AgentMessageItem(id=item_id, text=text, phase=phase):
+                message = self._messages.setdefault(item_id, _Message([]))
+                message.whole, message.commentary = text, phase == "commentary"
+                return ()
+            case CommandItem(id=item_id, command=command, status=status, exit_code=code):
+                return (CommandFinished(item_id, command, status, code),)
+            case FileChangeItem(id=item_id, status=status, changes=changes):
+                listed = tuple(FileChange(each.path, each.kind.type, each.diff) for each in changes)
+                return (FilesChanged(item_id, status, listed),)
+            case McpToolItem() | DynamicToolItem():
+                return (ToolFinished(item.id, _tool_name(item), item.status == "completed"),)
+            case CompactionItem(id=item_id):
+                return (Compacted(item_id),)
+            case _:
+                return ()
+
+    def _retract(self) -> list[TurnEvent]:
+        """Forget messages that were streamed in part: the retried stream brings new ones under new ids."""
+        broken = [item for item, message in self._messages.items() if message.whole is None]
+        for item in broken:
+            del self._messages[item]
+        return [TextRetracted(item) for item in broken]
+
+    def _ended(self, turn: Turn) -> list[TurnEvent]:
+        for item in turn.items:
+            if isinstance(item, AgentMessageItem):
+                self._item_completed(item)
+        match turn.status:
+            case "interrupted":
+                return self._end(Outcome.INTERRUPTED)
+            case "failed":
+                return self._end(Outcome.FAILED, sentence(turn.error), turn.error.message if turn.error else "")
+            case _:  # "completed", or a word that a newer server has for an end
+                return self._end(Outcome.ANSWERED if self._answer() else Outcome.EMPTY)
+
+    def _answer(self) -> str:
+        """The last assistant text that is no commentary and not blank."""
+        for message in reversed(self._messages.values()):
+            if not message.commentary and (text := message.text).strip():
+                return text
+        return ""
+
+    def _end(self, outcome: Outcome, error: str = "", detail: str = "") -> list[TurnEvent]:
+        if self._state is State.ENDED:
+            return []
+        self._state = State.ENDED
+        result = TurnResult(
+            outcome=outcome,
+            text=self._answer(),
+            error=error,
+            detail=detail,
+            conversation=self.thread_id,
+            turn=self.turn_id,
+            usage=self._usage,
+        )
+        return [Finished(result)]
+
+
+def _tool_name(item: McpToolItem | DynamicToolItem) -> str:
+    owner = item.server if isinstance(item, McpToolItem) else item.namespace
+    return f"{owner}.{item.tool}" if owner else item.tool

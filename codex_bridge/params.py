@@ -1,0 +1,101 @@
+"""What stands in each request: lanes and settings in, typed parameters out.
+
+Pure. Every request of a turn is built here, so that no field can be forgotten in one of them.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from codex_bridge.lanes import LanePlan
+from codex_bridge.wire.requests import (
+    ApprovalPolicy,
+    CollaborationMode,
+    CollaborationSettings,
+    SandboxMode,
+    TextInput,
+    ThreadOpened,
+    ThreadResumeParams,
+    ThreadStartParams,
+    TurnStartParams,
+)
+from harness.layers import LayerName
+from harness.turns import TurnRequest
+
+SERVICE_NAME: Final = "openclaw-codex-bridge"
+DOC_BYTES: Final = 32_768
+"""Codex's own limit for AGENTS.md, over which it cuts without a word (protocol reference, section 13)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSettings:
+    """What holds for every thread of an agent."""
+
+    sandbox: SandboxMode = "workspace-write"
+    approval_policy: ApprovalPolicy = "on-request"
+
+
+def thread_start(request: TurnRequest, lanes: LanePlan, settings: ThreadSettings) -> ThreadStartParams:
+    """Parameters of thread/start."""
+    return ThreadStartParams(
+        model=request.model,
+        cwd=str(request.workspace),
+        approval_policy=settings.approval_policy,
+        sandbox=settings.sandbox,
+        config=_config(request),
+        developer_instructions=lanes.thread_developer,
+        personality="none",
+        service_name=SERVICE_NAME,
+    )
+
+
+def thread_resume(
+    thread_id: str, request: TurnRequest, lanes: LanePlan, settings: ThreadSettings
+) -> ThreadResumeParams:
+    """Parameters of thread/resume.
+
+    The developer instructions go with every resume: Codex keeps them for the session only, and without them they
+    are gone at the next compaction and for every new subagent (protocol reference, 3.2).
+    """
+    return ThreadResumeParams(
+        thread_id=thread_id,
+        model=request.model,
+        cwd=str(request.workspace),
+        approval_policy=settings.approval_policy,
+        sandbox=settings.sandbox,
+        config=_config(request),
+        developer_instructions=lanes.thread_developer,
+        personality="none",
+    )
+
+
+def turn_start(request: TurnRequest, lanes: LanePlan, thread: ThreadOpened) -> TurnStartParams:
+    """Parameters of turn/start.
+
+    The mode's model and effort are always filled in: an empty model is sent to the provider as it is, and a missing
+    effort resets the thread's (protocol reference, 3.4).
+    """
+    return TurnStartParams(
+        thread_id=thread.thread.id,
+        input=[TextInput(text=lanes.turn_input)],
+        client_user_message_id=request.message_key,
+        collaboration_mode=CollaborationMode(
+            mode="default",
+            settings=CollaborationSettings(
+                model=request.model or thread.model,
+                reasoning_effort=request.effort or thread.reasoning_effort,
+                developer_instructions=lanes.turn_developer,
+            ),
+        ),
+        personality="none",
+    )
+
+
+def _config(request: TurnRequest) -> dict[str, object]:
+    agents = request.composition.get(LayerName.AGENTS)
+    size = len(agents.text.encode("utf-8", "replace")) if agents else 0
+    return {
+        # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
+        "project_doc_max_bytes": max(DOC_BYTES, 2 * size),
+        # The gateway lists the agent's skills itself; Codex's own block would list them twice.
+        "skills.include_instructions": False,
+    }

@@ -1,0 +1,97 @@
+"""One app-server process of our own, from start to handshake."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.client import Client, Diagnostics, NotificationHandler, RequestHandler, connected
+from codex_bridge.home import Home, child_environment, private_dir
+from codex_bridge.providers import Provider
+from codex_bridge.transports.stdio import spawned
+from codex_bridge.versions import ServerVersion, version_of
+from codex_bridge.wire.requests import INITIALIZE, Capabilities, ClientInfo, InitializeParams
+
+CLIENT: Final = ClientInfo(name="openclaw-codex-bridge", version="0.1.0", title="OpenClaw Codex bridge")
+QUIET: Final = (
+    # Both reach for the network at every start (protocol reference, section 8).
+    ("features.plugins", "false"),
+    ("check_for_update_on_startup", "false"),
+    # Without this a provider that cannot be reached is tried for ever (section 6).
+    ("features.unbounded_connection_retries", "false"),
+)
+"""Command-line overrides of every app-server that we start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What to start and with what."""
+
+    binary: CodexBinary
+    home: Home
+    provider: Provider | None = None
+    """The model provider; None for the one that the home is signed in to."""
+    overrides: Sequence[tuple[str, str]] = ()
+    """Further `-c key=value` pairs, TOML values."""
+
+    def command(self) -> list[str]:
+        """Program and arguments."""
+        pairs = [*QUIET, *(self.provider.overrides() if self.provider else ()), *self.overrides]
+        flags = [word for key, value in pairs for word in ("-c", f"{key}={value}")]
+        return [str(self.binary.path), *flags, "app-server"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An app-server that has said hello."""
+
+    client: Client
+    version: ServerVersion
+    pid: int
+
+
+@asynccontextmanager
+async def app_server(
+    launch: Launch,
+    *,
+    on_notification: NotificationHandler,
+    on_request: RequestHandler,
+    diagnostics: Diagnostics | None = None,
+) -> AsyncGenerator[Server]:
+    """Run an app-server for as long as the block lasts.
+
+    Raises:
+        ConnectError: It could not be started.
+        ConnectionLostError: It ended before the handshake; carries the masked tail of its stderr.
+        ServerTooOldError: Its version is below the floor.
+    """
+    if launch.home.owned:
+        private_dir(launch.home.path)
+    environment = child_environment(
+        launch.home.path,
+        tools_dir=launch.binary.tools_dir,
+        extra=launch.provider.environment() if launch.provider else None,
+    )
+    async with AsyncExitStack() as stack:
+        transport = await stack.enter_async_context(
+            spawned(launch.command(), env=environment.passed, secrets=environment.secrets)
+        )
+        client = await stack.enter_async_context(
+            connected(transport, on_notification=on_notification, on_request=on_request, diagnostics=diagnostics)
+        )
+        yield Server(client, await handshake(client), transport.pid)
+
+
+async def handshake(client: Client) -> ServerVersion:
+    """Introduce ourselves, with the experimental API that the turn-scoped lane needs.
+
+    Raises:
+        ServerTooOldError: The server's version is below the floor.
+        CodexError: The handshake failed; see `Client.call`.
+    """
+    params = InitializeParams(client_info=CLIENT, capabilities=Capabilities(experimental_api=True))
+    result = await client.call(INITIALIZE, params)
+    version = version_of(result.user_agent)
+    client.notify("initialized")
+    return version

@@ -1,0 +1,53 @@
+"""Did the model see each layer where it belongs? Looked up in a recorded request, never in what we meant to send.
+
+Pure.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from codex_bridge.lanes import Lane, Placed
+from codex_bridge.loopback.recorder import Part, RecordedRequest
+from harness.layers import Layer
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A layer, the lane that it was sent in, and where the model saw it."""
+
+    layer: Layer
+    lane: Lane
+    seen: tuple[Part, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Empty when the model saw the layer once and in its place; else what is wrong, as a clause."""
+        if not self.seen:
+            return "the model never saw it"
+        if len(self.seen) > 1:
+            return f"the model saw it {len(self.seen)} times"
+        part = self.seen[0]
+        found = place(part)
+        return "" if found is self.lane else f"the model saw it as {found.name if found else part.role or part.kind}"
+
+
+def place(part: Part) -> Lane | None:
+    """The lane whose text Codex puts where `part` stands; None for what is Codex's own.
+
+    Known by its frame and role (protocol reference, 3.1): the mode text in its tags, AGENTS.md under its heading
+    in a user message, what else a developer message holds, what else a user said.
+    """
+    if part.role == "developer":
+        return Lane.TURN_DEVELOPER if part.text.startswith("<collaboration_mode>") else Lane.THREAD_DEVELOPER
+    if part.role == "user":
+        return Lane.NATIVE if part.text.startswith("# AGENTS.md instructions") else Lane.TURN_INPUT
+    return None
+
+
+def sightings(placed: Iterable[Placed], request: RecordedRequest) -> list[Sighting]:
+    """Look for the whole text of each layer in everything that the request holds."""
+    parts = request.parts()
+    return [
+        Sighting(each.layer, each.lane, tuple(part for part in parts if each.layer.text in part.text))
+        for each in placed
+    ]

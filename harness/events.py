@@ -1,0 +1,79 @@
+"""The way of a turn's events from the backend to one reader who may be slow.
+
+`push` never waits, so a slow reader holds nothing up. Pieces of one text that pile up are joined, so what is
+kept is bounded by what was said and not by the number of pieces; nothing is dropped.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import TypeAlias
+
+import anyio
+
+from harness.turns import CommandOutput, Commentary, Finished, Reasoning, TextDelta, TurnEvent, TurnResult
+
+_Piece: TypeAlias = TextDelta | Commentary | Reasoning | CommandOutput
+
+
+class EventBuffer:
+    """Events of one turn, waiting to be read."""
+
+    def __init__(self) -> None:
+        self._events: deque[TurnEvent] = deque()
+        self._kind: type[_Piece] = TextDelta
+        self._item = ""
+        self._pieces: list[str] = []
+        self._news = anyio.Event()
+        self._finished = anyio.Event()
+        self._result: TurnResult | None = None
+        self._waiting = False
+
+    @property
+    def result(self) -> TurnResult | None:
+        """The turn's result once it is over."""
+        return self._result
+
+    def push(self, event: TurnEvent) -> None:
+        """Add an event; after `Finished` nothing more is taken."""
+        if self._result is not None:
+            return
+        if isinstance(event, _Piece):
+            if type(event) is not self._kind or event.item != self._item:
+                self._settle()
+                self._kind, self._item = type(event), event.item
+            self._pieces.append(event.text)
+        else:
+            self._settle()
+            self._events.append(event)
+            if isinstance(event, Finished):
+                self._result = event.result
+                self._finished.set()
+        if self._waiting:
+            self._waiting = False
+            self._news.set()
+
+    async def wait(self) -> TurnResult:
+        """Wait for the end of the turn."""
+        await self._finished.wait()
+        assert self._result is not None
+        return self._result
+
+    async def read(self) -> AsyncIterator[TurnEvent]:
+        """Give the events in order, up to and with `Finished`."""
+        while True:
+            self._settle()
+            while self._events:
+                event = self._events.popleft()
+                yield event
+                if isinstance(event, Finished):
+                    return
+                self._settle()
+            self._news = anyio.Event()
+            self._waiting = True
+            await self._news.wait()
+
+    def _settle(self) -> None:
+        """Turn the gathered pieces into one event."""
+        if self._pieces:
+            self._events.append(self._kind(self._item, "".join(self._pieces)))
+            self._pieces.clear()

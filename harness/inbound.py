@@ -1,0 +1,55 @@
+"""What reaches an agent from outside: one type for every channel."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+
+class ChatKind(Enum):
+    """How many people hear what the agent says."""
+
+    DIRECT = "direct"
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Where a message was written."""
+
+    kind: ChatKind
+    id: str
+    """The channel's own id, as text."""
+    title: str = ""
+    """Chosen by people outside; empty for most direct chats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who wrote a message. The names are whatever that person chose."""
+
+    id: str
+    name: str
+    username: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InboundMessage:
+    """One message of a person."""
+
+    channel: str
+    """The channel's name in lower case, such as "telegram"."""
+    chat: Chat
+    sender: Sender
+    message_id: str
+    text: str
+    sent_at: datetime
+    """When it was sent, with a time zone."""
+
+    @property
+    def key(self) -> str:
+        """An id that no other message of any channel has; the same for the same message delivered twice."""
+        return f"{self.channel}:{self.chat.id}:{self.message_id}"
+
+    def session_key(self, agent: str) -> str:
+        """The conversation that this message belongs to."""
+        return f"agent:{agent}:{self.channel}:{self.chat.kind.value}:{self.chat.id}"

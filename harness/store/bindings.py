@@ -1,0 +1,127 @@
+"""Which conversation of a backend belongs to which chat, kept over restarts.
+
+SQLite in WAL mode, readable by the owner alone. Every call is one short transaction in a worker thread.
+"""
+
+import os
+import sqlite3
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from harness.errors import StoreError
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS bindings (
+    backend TEXT NOT NULL,
+    session_key TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    PRIMARY KEY (backend, session_key)
+) STRICT
+"""
+BUSY_SECONDS: Final = 5.0
+"""How long a write waits for another process's."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A chat's conversation on a backend."""
+
+    backend: str
+    session_key: str
+    conversation: str
+    """The backend's own id, a Codex thread id for instance."""
+
+
+class Bindings:
+    """The bindings in one database file; open one with `bindings_at`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._one_at_a_time = anyio.Lock()
+
+    async def get(self, backend: str, session_key: str) -> Binding | None:
+        """The binding of a chat, or None.
+
+        Raises:
+            StoreError: The database cannot be read.
+        """
+
+        def read(connection: sqlite3.Connection) -> Binding | None:
+            row = connection.execute(
+                "SELECT conversation FROM bindings WHERE backend = ? AND session_key = ?", (backend, session_key)
+            ).fetchone()
+            return None if row is None else Binding(backend, session_key, str(row[0]))
+
+        return await self._run(read)
+
+    async def put(self, binding: Binding) -> None:
+        """Keep a binding, in place of the chat's earlier one.
+
+        Raises:
+            StoreError: The database cannot be written; what it held is unchanged.
+        """
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO bindings VALUES (?, ?, ?) "
+                "ON CONFLICT (backend, session_key) DO UPDATE SET conversation = excluded.conversation",
+                (binding.backend, binding.session_key, binding.conversation),
+            )
+
+        await self._run(write)
+
+    async def forget(self, backend: str, session_key: str) -> None:
+        """Drop a chat's binding.
+
+        Raises:
+            StoreError: The database cannot be written.
+        """
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM bindings WHERE backend = ? AND session_key = ?", (backend, session_key))
+
+        await self._run(write)
+
+    async def _run(self, work: Callable[[sqlite3.Connection], Value]) -> Value:
+        def transaction() -> Value:
+            with self._connection:
+                return work(self._connection)
+
+        async with self._one_at_a_time:
+            try:
+                return await anyio.to_thread.run_sync(transaction)
+            except sqlite3.Error as error:
+                raise StoreError(f"The store {self._path} cannot be used: {error}.") from error
+
+
+@asynccontextmanager
+async def bindings_at(path: Path) -> AsyncGenerator[Bindings]:
+    """Open the database at `path`, made with mode 0600 if it is not there, for as long as the block lasts.
+
+    Raises:
+        StoreError: It cannot be opened, or is no database of this kind.
+    """
+    with closing(await anyio.to_thread.run_sync(_opened, path)) as connection:
+        yield Bindings(connection, path)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        # SQLite gives its side files the mode of the main one.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(_SCHEMA)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+    return connection

@@ -1,0 +1,266 @@
+"""What a gateway asks of any agent backend, and what it hears back.
+
+A `Harness` runs turns. A turn streams `TurnEvent`s, a closed union, and always ends in one `Finished`.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar
+
+from harness.layers import Composition
+
+
+class Trigger(Enum):
+    """Why a turn runs."""
+
+    CHAT = "chat"
+    HEARTBEAT = "heartbeat"
+    CRON = "cron"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """Everything that one turn needs."""
+
+    agent: str
+    session_key: str
+    """The conversation; turns of one conversation run one after the other."""
+    trigger: Trigger
+    composition: Composition
+    workspace: Path
+    message_key: str
+    """Id of what caused the turn, the same when it is delivered twice."""
+    model: str | None = None
+    """The model to use, or None for the backend's own choice."""
+    effort: str | None = None
+    """Reasoning effort, or None for the model's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The next piece of an answer."""
+
+    item: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextRetracted:
+    """What was streamed of this message will not be part of the answer: the stream broke and is tried again."""
+
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commentary:
+    """The next piece of what the agent says about its work. Not part of the answer."""
+
+    item: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """The next piece of what the agent thinks, as far as it is shown."""
+
+    item: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One step of a plan: "pending", "inProgress" or "completed"."""
+
+    text: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """The agent's plan, whole."""
+
+    steps: tuple[PlanStep, ...]
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandStarted:
+    """A command runs."""
+
+    item: str
+    command: str
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutput:
+    """The next piece of a command's output; may cut a line."""
+
+    item: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFinished:
+    """A command is over: "completed", "failed" or "declined"."""
+
+    item: str
+    command: str
+    status: str
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What happened to one file: "add", "delete" or "update", with a unified diff."""
+
+    path: str
+    kind: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilesChanged:
+    """Files were changed, or were not because it was declined: "completed", "failed" or "declined"."""
+
+    item: str
+    status: str
+    changes: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool is called."""
+
+    item: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call is over."""
+
+    item: str
+    name: str
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of a turn."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UsageCounted:
+    """What the turn has used so far, and the model's window if it is known."""
+
+    usage: Usage
+    context_window: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The conversation was summarised to make room."""
+
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One sentence for the operator; nothing that ends the turn."""
+
+    text: str
+
+
+class Outcome(Enum):
+    """How a turn ended."""
+
+    ANSWERED = "answered"
+    EMPTY = "empty"
+    """It ran to its end and said nothing."""
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    """The model or the backend reported an error."""
+    LOST = "lost"
+    """The backend went away in the middle; whether something ran is in the events."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What is left of a turn when it is over."""
+
+    outcome: Outcome
+    text: str
+    """The answer; what exists of it when the turn did not end well. May be empty."""
+    error: str = ""
+    """One sentence about what went wrong, for a person; empty when nothing did."""
+    detail: str = ""
+    """More about it for the log, never for a chat."""
+    conversation: str = ""
+    """The backend's id of the conversation."""
+    turn: str = ""
+    """The backend's id of the turn."""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The turn is over. Always the last event, and always there."""
+
+    result: TurnResult
+
+
+TurnEvent: TypeAlias = (
+    TextDelta
+    | TextRetracted
+    | Commentary
+    | Reasoning
+    | PlanChanged
+    | CommandStarted
+    | CommandOutput
+    | CommandFinished
+    | FilesChanged
+    | ToolStarted
+    | ToolFinished
+    | UsageCounted
+    | Compacted
+    | Notice
+    | Finished
+)
+
+
+class RunningTurn(Protocol):
+    """A turn on its way."""
+
+    def events(self) -> AsyncIterator[TurnEvent]:
+        """Stream what happens, up to and with `Finished`. May be iterated once.
+
+        A reader that lags gets neighbouring pieces of one text joined, and loses nothing.
+        """
+        ...
+
+    async def result(self) -> TurnResult:
+        """Wait for the end, whether or not anybody reads the events."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Ask for the end; the turn then finishes as interrupted. Twice is harmless."""
+        ...
+
+
+TurnT = TypeVar("TurnT", bound=RunningTurn, covariant=True)
+
+
+class Harness(Protocol[TurnT]):
+    """An agent backend."""
+
+    def start(self, request: TurnRequest) -> TurnT:
+        """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
+        ...
