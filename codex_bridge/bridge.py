@@ -118,6 +118,9 @@ class CodexHarness:
         self._bindings = bindings
         self._group = group
         self._now = now
+        home = settings.launch.home
+        # Threads live in a home, so another home's bindings are another backend's.
+        self._backend = BACKEND if home.owned else f"{BACKEND}@{home.path}"
         self._connection: _Connection | None = None
         self._starting = anyio.Lock()
         self._queues: dict[str, anyio.Lock] = {}
@@ -213,7 +216,7 @@ class CodexHarness:
 
     async def _open_thread(self, connection: _Connection, turn: CodexTurn) -> ThreadOpened:
         request, lanes, client = turn.request, turn.lanes, connection.server.client
-        bound = await self._bindings.get(BACKEND, request.session_key)
+        bound = await self._bindings.get(self._backend, request.session_key)
         if bound is not None:
             loaded = connection.opened.get(bound.conversation)
             if loaded is not None:
@@ -226,7 +229,7 @@ class CodexHarness:
         turn.sent.append(SentRequest(THREAD_START.name, params))
         opened = await client.call(THREAD_START, params)
         connection.opened[opened.thread.id] = opened
-        await self._bindings.put(Binding(BACKEND, request.session_key, opened.thread.id))
+        await self._bindings.put(Binding(self._backend, request.session_key, opened.thread.id))
         return opened
 
     async def _resume(self, client: Client, thread_id: str, turn: CodexTurn) -> ThreadOpened | None:

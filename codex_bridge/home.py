@@ -103,7 +103,9 @@ def private_dir(path: Path) -> Path:
 
     Codex itself creates its home world-readable under a common umask (protocol reference, section 13).
     """
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # `mkdir(parents=True)` would give the folders above the common mode.
+    for folder in [*reversed([parent for parent in path.parents if not parent.exists()]), path]:
+        folder.mkdir(mode=0o700, exist_ok=True)
     if path.stat().st_mode & 0o077:
         path.chmod(0o700)
     return path

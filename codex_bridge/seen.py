@@ -22,13 +22,14 @@ class Sighting:
     @property
     def verdict(self) -> str:
         """Empty when the model saw the layer once and in its place; else what is wrong, as a clause."""
-        if not self.seen:
-            return "the model never saw it"
-        if len(self.seen) > 1:
-            return f"the model saw it {len(self.seen)} times"
-        part = self.seen[0]
-        found = place(part)
-        return "" if found is self.lane else f"the model saw it as {found.name if found else part.role or part.kind}"
+        match self.seen:
+            case ():
+                return "the model never saw it"
+            case (part,):
+                found = place(part)
+                return "" if found is self.lane else f"the model saw it as {found.name if found else part.kind}"
+            case _:
+                return f"the model saw it {len(self.seen)} times"
 
 
 def place(part: Part) -> Lane | None:

@@ -1,0 +1,56 @@
+"""Which commands there are, and how an error reaches a person.
+
+Exit codes: 0 done; 1 the turn ended without an answer, or a check failed; 2 the input is wrong; 3 Codex cannot
+be used (missing, too old, not signed in, does not start).
+"""
+
+import logging
+import sys
+from typing import Annotated, Final
+
+import typer
+
+from codex_bridge.cli import demo, login, turn
+from codex_bridge.errors import CodexError
+from codex_bridge.home import AgentIdError
+from harness.errors import HarnessError
+
+BAD_INPUT: Final = 2
+NO_CODEX: Final = 3
+
+app = typer.Typer(
+    name="codex-bridge",
+    help="Runs an agent gateway's turns on a local Codex.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo.command)
+app.command("turn")(turn.command)
+app.command("login")(login.command)
+
+
+@app.callback()
+def common(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the bridge's log on stderr.")] = False,
+) -> None:
+    """Runs an agent gateway's turns on a local Codex."""
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.CRITICAL, format="%(levelname)s %(name)s: %(message)s"
+    )
+
+
+def run() -> None:
+    """Run the command line and leave with its exit code; every expected error is one sentence on stderr."""
+    try:
+        app()
+    except (HarnessError, AgentIdError) as error:
+        sys.exit(_complain(str(error), BAD_INPUT))
+    except CodexError as error:
+        sys.exit(_complain(str(error), NO_CODEX))
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(f"codex-bridge: {sentence}", file=sys.stderr)
+    return code

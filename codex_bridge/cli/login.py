@@ -1,0 +1,132 @@
+"""`codex-bridge login`: sign an agent's Codex home in."""
+
+import os
+import sys
+from enum import Enum
+from getpass import getpass
+from pathlib import Path
+from typing import Annotated, Final
+
+import anyio
+import typer
+
+from codex_bridge.binary import find_codex
+from codex_bridge.cli.setup import AgentOption, CodexOption, HomeOption, home_named
+from codex_bridge.client import Client, refuse_all
+from codex_bridge.errors import RpcError
+from codex_bridge.home import state_dir
+from codex_bridge.process import Launch, app_server
+from codex_bridge.rpc import Notified
+from codex_bridge.wire.notifications import LoginCompleted, read
+from codex_bridge.wire.requests import (
+    ACCOUNT_READ,
+    LOGIN_CANCEL,
+    LOGIN_START,
+    AccountReadParams,
+    LoginCancelParams,
+    LoginParams,
+    LoginStarted,
+)
+from harness.errors import HarnessError
+
+PATIENCE: Final = 15 * 60.0
+"""Seconds that a person has to finish a sign-in in the browser."""
+
+
+_KINDS: Final = {"apiKey": "with an API key", "chatgpt": "with a ChatGPT account"}
+
+
+class LoginError(HarnessError):
+    """A sign-in did not come about."""
+
+
+class Way(Enum):
+    """How to sign in."""
+
+    BROWSER = "browser"
+    DEVICE_CODE = "device-code"
+    API_KEY = "api-key"
+
+
+def command(
+    way: Annotated[Way, typer.Option("--with", help="How to sign in.")] = Way.BROWSER,
+    key_variable: Annotated[
+        str, typer.Option("--api-key-env", help="Variable with the API key; asked for when it is not set.")
+    ] = "OPENAI_API_KEY",
+    agent: AgentOption = "main",
+    codex: CodexOption = None,
+    codex_home: HomeOption = "own",
+) -> None:
+    """Sign in the Codex home of an agent, once; Codex keeps and renews the login by itself."""
+    key = _api_key(key_variable) if way is Way.API_KEY else None
+    anyio.run(_login, way, key, agent, codex, codex_home)
+
+
+def _api_key(variable: str) -> str:
+    if key := os.environ.get(variable, "").strip():
+        return key
+    typed = getpass(f"API key ({variable} is not set): ") if sys.stdin.isatty() else sys.stdin.readline()
+    if not (key := typed.strip()):
+        raise LoginError(f"No API key was given: set {variable}, or type or pipe it in.")
+    return key
+
+
+async def _login(way: Way, key: str | None, agent: str, codex: Path | None, codex_home: str) -> None:
+    home = home_named(codex_home, agent, state_dir())
+    ended = anyio.Event()
+    outcome: list[LoginCompleted] = []
+
+    def listen(notification: Notified) -> None:
+        wire = read(notification)
+        if isinstance(wire, LoginCompleted):
+            outcome.append(wire)
+            ended.set()
+
+    async with app_server(Launch(find_codex(codex), home), on_notification=listen, on_request=refuse_all) as server:
+        started = await _start(server.client, way, key)
+        if started.login_id is not None:
+            await _wait_for_person(server.client, started, ended)
+            done = outcome[-1]
+            if not done.success:
+                raise LoginError(f"The sign-in did not come about: {done.error or 'no reason was given'}.")
+        account = (await server.client.call(ACCOUNT_READ, AccountReadParams())).account
+    if account is None:
+        raise LoginError("Codex reports no account after the sign-in; please try again.")
+    who = f"as {account.email} ({account.plan_type})" if account.email else _KINDS.get(account.type, account.type)
+    print(f"Signed in {who}; Codex home: {home.path}")
+
+
+async def _start(client: Client, way: Way, key: str | None) -> LoginStarted:
+    match way:
+        case Way.API_KEY:
+            params = LoginParams(type="apiKey", api_key=key)
+        case Way.BROWSER:
+            params = LoginParams(type="chatgpt")
+        case Way.DEVICE_CODE:
+            params = LoginParams(type="chatgptDeviceCode")
+    try:
+        return await client.call(LOGIN_START, params)
+    except RpcError as error:
+        raise LoginError(f"The sign-in could not begin: {error.message}.") from None
+
+
+async def _wait_for_person(client: Client, started: LoginStarted, ended: anyio.Event) -> None:
+    if started.user_code is not None:
+        print(f"Open {started.verification_url} and enter the code {started.user_code}", flush=True)
+    else:
+        print(f"Open this address in a browser on this machine:\n{started.auth_url}", flush=True)
+    try:
+        with anyio.move_on_after(PATIENCE) as scope:
+            await ended.wait()
+    except anyio.get_cancelled_exc_class():
+        with anyio.move_on_after(2, shield=True):
+            await _cancel(client, started)
+        raise
+    if scope.cancelled_caught:
+        await _cancel(client, started)
+        raise LoginError(f"Nobody finished the sign-in within {PATIENCE / 60:g} minutes; run the command again.")
+
+
+async def _cancel(client: Client, started: LoginStarted) -> None:
+    assert started.login_id is not None
+    await client.call(LOGIN_CANCEL, LoginCancelParams(login_id=started.login_id))

@@ -1,0 +1,161 @@
+"""How the demo looks, to a person and to a program."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from codex_bridge.bridge import SentRequest
+from codex_bridge.lanes import Lane
+from codex_bridge.rpc import Json
+from harness.units import utf16_units
+
+if TYPE_CHECKING:
+    from codex_bridge.cli.demo import Demonstration
+
+HEAD: Final = 64
+"""Characters of a text that a table shows."""
+SHORT: Final = 48
+"""A value up to this long stands on its field's line."""
+WIDTH: Final = 118
+"""Columns when the output is no terminal."""
+
+_SHORT: Final = {
+    Lane.NATIVE: "(left to Codex)",
+    Lane.THREAD_DEVELOPER: "developerInstructions",
+    Lane.TURN_DEVELOPER: "collaborationMode",
+    Lane.TURN_INPUT: "input",
+}
+
+
+def demonstration(demo: "Demonstration") -> None:
+    """Print it for a person."""
+    probe = Console()
+    console = probe if probe.is_terminal else Console(width=WIDTH)
+    console.print(f"A Telegram message on Codex {demo.codex} ({demo.binary}), with a loopback model.\n")
+    console.print(Text(f"{demo.message.sender.name}: {demo.message.text}\n", style="bold"))
+    for request in demo.sent:
+        _print_sent(console, demo, request)
+    for each in demo.lanes.left_out:
+        console.print(f"  left out: {each.name.value}, {each.reason}", style="dim")
+    console.print()
+    console.print(_received(demo))
+    console.print()
+    console.print(_layers(demo))
+    console.print()
+    console.print(Text("Reply, scripted, streamed in " + f"{len(demo.pieces)} pieces:", style="bold"))
+    console.print(Text("|".join(demo.pieces)))
+    console.print()
+    if demo.as_promised:
+        console.print("Every layer reached the model once, in its lane, and the reply came back whole.", style="green")
+    else:
+        console.print("Something is not where it belongs; see the last column above.", style="bold red")
+        if demo.result.error:
+            console.print(demo.result.error, style="red")
+
+
+def as_data(demo: "Demonstration") -> dict[str, Json]:
+    """The same for a program."""
+    return {
+        "codex": {"version": demo.codex, "source": demo.binary},
+        "message": {"key": demo.message.key, "text": demo.message.text},
+        "sent": [{"method": each.method, "params": each.to_wire()} for each in demo.sent],
+        "leftOut": [{"layer": each.name.value, "reason": each.reason} for each in demo.lanes.left_out],
+        "received": [
+            {"item": part.item, "part": part.part, "kind": part.kind, "role": part.role,
+             "units": utf16_units(part.text), "text": part.text}
+            for part in demo.received.parts()
+        ],
+        "layers": [
+            {"layer": each.layer.name.value, "lane": each.lane.value, "units": each.layer.units,
+             "seenAt": [f"{part.item}.{part.part}" for part in each.seen], "problem": each.verdict}
+            for each in demo.sightings
+        ],
+        "reply": {"text": demo.result.text, "pieces": list(demo.pieces), "outcome": demo.result.outcome.value},
+        "asPromised": demo.as_promised,
+    }  # fmt: skip
+
+
+def _print_sent(console: Console, demo: "Demonstration", request: SentRequest) -> None:
+    console.print(Text(f"Sent: {request.method}", style="bold"))
+    for field, value in _fields(request.to_wire()):
+        if len(value) <= SHORT and "\n" not in value:
+            console.print(Text.assemble("  ", field, ("  " + value, "dim")), overflow="ellipsis", no_wrap=True)
+            continue
+        held = _layers_in(demo, value)
+        size = f"{utf16_units(value)} units" + (f", holds {held}" if held else "")
+        console.print(Text.assemble("  ", field, f"  ({size})"), overflow="ellipsis", no_wrap=True)
+        console.print(Text.assemble("      ", _head(value)), style="dim", overflow="ellipsis", no_wrap=True)
+    console.print()
+
+
+def _fields(params: Json, prefix: str = "") -> list[tuple[str, str]]:
+    """Every value of a request with its dotted place, texts as they are."""
+    match params:
+        case dict():
+            places = {key: f"{prefix}.{key}" if prefix else key for key in params}
+            return [row for key, value in params.items() for row in _fields(value, places[key])]
+        case list():
+            return [row for index, value in enumerate(params) for row in _fields(value, f"{prefix}[{index}]")]
+        case _:
+            return [(prefix, str(params))]
+
+
+def _received(demo: "Demonstration") -> Table:
+    return _table(
+        f"What the model received ({demo.received.model}; from the recorded request)",
+        ("order", "role", "size", "holds", "text"),
+        [
+            (
+                f"{part.item}.{part.part}",
+                part.role or part.kind,
+                str(utf16_units(part.text)),
+                _layers_in(demo, part.text) or "Codex's own",
+                _head(part.text),
+            )
+            for part in demo.received.parts()
+        ],
+    )
+
+
+def _layers_in(demo: "Demonstration", text: str) -> str:
+    names = [each.layer.name.value.rpartition("/")[2] for each in demo.sightings if each.layer.text in text]
+    return ", ".join(names)
+
+
+def _layers(demo: "Demonstration") -> Table:
+    return _table(
+        "Each layer",
+        ("layer", "sent as", "size", "seen at", "verdict"),
+        [
+            (
+                each.layer.name.value,
+                _SHORT[each.lane],
+                str(each.layer.units),
+                ", ".join(f"{part.item}.{part.part}" for part in each.seen),
+                Text(each.verdict, style="bold red") if each.verdict else Text("in its lane", style="green"),
+            )
+            for each in demo.sightings
+        ],
+    )
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
+    """A table whose last column gives way when the terminal is narrow."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    *fixed, last = columns
+    for index, name in enumerate(fixed):
+        width = max([len(name), *(len(row[index]) for row in rows)])
+        justify: Literal["left", "right"] = "right" if name == "size" else "left"
+        table.add_column(name, justify=justify, no_wrap=True, min_width=width, header_style="dim")
+    table.add_column(last, no_wrap=True, overflow="ellipsis", header_style="dim")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _head(text: str) -> Text:
+    flat = " ".join(text.split())
+    return Text(flat if len(flat) <= HEAD else flat[: HEAD - 1] + "…")

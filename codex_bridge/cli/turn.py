@@ -1,0 +1,146 @@
+"""`codex-bridge turn`: one payload in, the answer out."""
+
+import json
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated, cast
+
+import anyio
+import typer
+
+from codex_bridge.bridge import CodexTurn
+from codex_bridge.cli.setup import LOOPBACK_MODEL, AgentOption, CodexOption, HomeOption, JsonOption, running
+from codex_bridge.home import state_dir
+from codex_bridge.loopback.model import loopback_model
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Action, say
+from harness.channels import telegram
+from harness.errors import PayloadError
+from harness.inbound import InboundMessage
+from harness.turns import Commentary, Finished, Notice, Outcome, TextDelta, TextRetracted, TurnResult
+
+
+def command(
+    payload: Annotated[str, typer.Option("--payload", help="A file with one Telegram update, or - for stdin.")],
+    workspace: Annotated[Path, typer.Option("--workspace", help="The agent's folder, with AGENTS.md and the rest.")],
+    loopback: Annotated[
+        bool, typer.Option("--loopback", help="Let a local stand-in play the model; needs no account.")
+    ] = False,
+    model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
+    agent: AgentOption = "main",
+    codex: CodexOption = None,
+    codex_home: HomeOption = "own",
+    as_json: JsonOption = False,
+) -> None:
+    """Run one turn for a message that came in, and print the answer."""
+    message = telegram.from_update(read_payload(payload))
+    result = anyio.run(_run, message, workspace, loopback, model, agent, codex, codex_home, as_json)
+    if as_json:
+        print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))
+    elif result.outcome is not Outcome.ANSWERED:
+        print(f"codex-bridge: {result.error or _UNSAID[result.outcome]}", file=sys.stderr)
+    raise typer.Exit(0 if result.outcome is Outcome.ANSWERED else 1)
+
+
+_UNSAID = {
+    Outcome.EMPTY: "The agent ended its turn without an answer.",
+    Outcome.INTERRUPTED: "The turn was stopped.",
+    Outcome.FAILED: "The turn failed.",
+    Outcome.LOST: "Codex stopped in the middle of this turn.",
+}
+
+
+def read_payload(source: str) -> dict[str, object]:
+    """Read the JSON object of a payload file, or of stdin for "-".
+
+    Raises:
+        PayloadError: It cannot be read, is not JSON, or no object.
+    """
+    name = "stdin" if source == "-" else source
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig")
+        payload = json.loads(text)
+    except OSError as error:
+        raise PayloadError(f"The payload {name} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise PayloadError(f"The payload {name} is not UTF-8 text.") from None
+    except json.JSONDecodeError as error:
+        raise PayloadError(
+            f"The payload {name} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
+        ) from None
+    if not isinstance(payload, dict):
+        raise PayloadError(f"The payload {name} is not a JSON object.")
+    return cast("dict[str, object]", payload)
+
+
+def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
+    """What `--json` prints: the outbox, and how the turn ended."""
+    answer = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id, "text": result.text}
+    return {
+        "outbox": [answer] if result.outcome is Outcome.ANSWERED else [],
+        "result": {
+            "outcome": result.outcome.value,
+            "error": result.error,
+            "thread": result.conversation,
+            "turn": result.turn,
+            "usage": {
+                "input": result.usage.input,
+                "cached": result.usage.cached,
+                "output": result.usage.output,
+                "reasoning": result.usage.reasoning,
+            },
+        },
+    }
+
+
+def echo(request: RecordedRequest) -> Action:
+    """What the stand-in says to a message: that it arrived."""
+    said = [part.text for part in request.parts() if part.role == "user"]
+    return say(f"The loopback model received: {said[-1] if said else 'nothing'}", pieces=8)
+
+
+async def _run(
+    message: InboundMessage,
+    workspace: Path,
+    loopback: bool,
+    model: str | None,
+    agent: str,
+    codex: Path | None,
+    codex_home: str,
+    as_json: bool,
+) -> TurnResult:
+    async with AsyncExitStack() as stack:
+        provider, root = None, state_dir()
+        if loopback:
+            # Its threads are kept apart, or a real model would continue a conversation with a stand-in.
+            provider, root = (await stack.enter_async_context(loopback_model(echo))).provider, root / "loopback"
+            model = model or LOOPBACK_MODEL
+        made = running(
+            workspace, agent=agent, codex=codex, codex_home=codex_home, provider=provider, model=model, root=root
+        )
+        live = await stack.enter_async_context(made)
+        turn = await live.agent.receive(message)
+        if as_json:
+            return await turn.result()
+        return await _show(turn)
+
+
+async def _show(turn: CodexTurn) -> TurnResult:
+    async for event in turn.events():
+        match event:
+            case TextDelta(text=text):
+                print(text, end="", flush=True)
+            case TextRetracted():
+                print("\n[the stream broke off; once more]", flush=True)
+            case Commentary(text=text):
+                print(text, end="", file=sys.stderr, flush=True)
+            case Notice(text=text):
+                print(f"[{text}]", file=sys.stderr, flush=True)
+            case Finished(result=result):
+                if result.text:
+                    print(flush=True)
+                return result
+            case _:
+                pass
+    raise AssertionError("a turn always ends with Finished")
