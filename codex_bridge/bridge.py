@@ -45,7 +45,7 @@ BACKEND: Final = "codex"
 TURN_DEADLINE: Final = 48 * 3600.0
 """Seconds for a whole turn unless the configuration says otherwise."""
 INTERRUPT_DEADLINE: Final = 5.0
-"""Seconds to wait for the answer to an interrupt; Codex 0.163 may never answer a second one."""
+"""Seconds to wait for the end of a turn that is interrupted; measured are 30 ms."""
 
 logger = logging.getLogger("codex_bridge")
 
@@ -84,6 +84,7 @@ class CodexTurn:
         """The thread as the server opened it for this turn; None until then."""
         self.ledger: TurnLedger | None = None
         self.stopped = False
+        """Whether somebody asked for the end."""
         self.buffer = EventBuffer()
         self.scope = anyio.CancelScope()
         self._harness = harness
@@ -150,21 +151,32 @@ class CodexHarness:
 
     async def interrupt(self, turn: CodexTurn) -> None:
         """Stop a turn, wherever it is."""
-        if turn.buffer.result is not None:
+        if turn.buffer.result is not None or turn.stopped:
             return
         turn.stopped = True
+        if turn.ledger is None or turn.ledger.state is not State.RUNNING:
+            turn.scope.cancel()  # if turn/start is out already, `_converse` sees the flag and stops it
+        else:
+            await self._stop(turn)
+
+    async def _stop(self, turn: CodexTurn) -> None:
+        """Send turn/interrupt, once, and wait for the end: until then a new turn/start would join the old turn.
+
+        A second interrupt may stay without an answer on 0.163 (protocol reference, section 2).
+        """
         ledger, connection = turn.ledger, self._connection
-        if ledger is None or connection is None or ledger.state is not State.RUNNING:
-            turn.scope.cancel()
+        if ledger is None or connection is None:
             return
-        # Between the answer to turn/start and turn/started an exact id is refused, and an empty one is not
-        # (protocol reference, section 2). One turn runs on a thread at a time, so it can only mean this one.
+        # Between the answer to turn/start and turn/started an exact id is refused, and an empty one is not.
+        # One turn runs on a thread at a time, so it can only mean this one.
         turn_id = ledger.turn_id if ledger.began else ""
         params = TurnInterruptParams(thread_id=ledger.thread_id, turn_id=turn_id)
-        try:
-            await connection.server.client.call(TURN_INTERRUPT, params, deadline=INTERRUPT_DEADLINE)
-        except (RpcError, CallTimeoutError, ConnectionLostError) as error:
-            logger.info("interrupting turn %s: %s", ledger.turn_id, error)
+        with anyio.move_on_after(INTERRUPT_DEADLINE):
+            try:
+                await connection.server.client.call(TURN_INTERRUPT, params, deadline=INTERRUPT_DEADLINE)
+            except (RpcError, CallTimeoutError, ConnectionLostError) as error:
+                logger.info("interrupting turn %s: %s", ledger.turn_id, error)
+            await turn.buffer.wait()
 
     # one turn
 
@@ -174,11 +186,7 @@ class CodexHarness:
         try:
             with turn.scope:
                 async with queue:
-                    with anyio.fail_after(self._settings.turn_deadline):
-                        await self._run_alone(turn)
-        except TimeoutError:
-            await self.interrupt(turn)
-            self._fail(turn, f"The turn was stopped after {self._settings.turn_deadline:g} s (turn deadline).")
+                    await self._run_in_time(turn)
         except ConnectionLostError as error:
             self._lose(turn, error)
         except (CodexError, HarnessError) as error:
@@ -192,27 +200,37 @@ class CodexHarness:
             self._fail(turn, "The bridge had an internal error; the log has the details.")
         if turn.buffer.result is None:  # stopped before Codex knew of it
             self._push(turn, _ledger_of(turn).stop())
-        if not queue.statistics().tasks_waiting and not queue.locked():
+        if not queue.locked():
             self._queues.pop(request.session_key, None)
 
-    async def _run_alone(self, turn: CodexTurn) -> None:
+    async def _run_in_time(self, turn: CodexTurn) -> None:
+        try:
+            with anyio.move_on_after(self._settings.turn_deadline) as time_left:
+                await self._converse(turn)
+            if time_left.cancelled_caught:
+                sentence = f"The turn was stopped after {self._settings.turn_deadline:g} s (turn deadline)."
+                if turn.ledger is not None:
+                    turn.ledger.give_up(sentence)
+                    await self._stop(turn)
+                self._fail(turn, sentence)
+        finally:
+            if turn.ledger is not None:
+                del self._turns[turn.ledger.thread_id]
+
+    async def _converse(self, turn: CodexTurn) -> None:
         connection = await self._connected()
-        thread = await self._open_thread(connection, turn)
-        turn.thread = thread
+        thread = turn.thread = await self._open_thread(connection, turn)
         ledger = turn.ledger = TurnLedger(thread.thread.id)
         self._turns[ledger.thread_id] = turn
-        try:
-            params = turn_start(turn.request, turn.lanes, thread)
-            turn.sent.append(SentRequest(TURN_START.name, params))
-            # Once the request is out, the turn is Codex's; a stop goes through turn/interrupt from there.
-            with anyio.CancelScope(shield=True):
-                started = await connection.server.client.call(TURN_START, params)
-                self._push(turn, ledger.accept(started.turn))
+        params = turn_start(turn.request, turn.lanes, thread)
+        turn.sent.append(SentRequest(TURN_START.name, params))
+        # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
+        with anyio.CancelScope(shield=True):
+            started = await connection.server.client.call(TURN_START, params)
+            self._push(turn, ledger.accept(started.turn))
             if turn.stopped:
-                await self.interrupt(turn)
-            await turn.buffer.wait()
-        finally:
-            del self._turns[ledger.thread_id]
+                await self._stop(turn)
+        await turn.buffer.wait()
 
     async def _open_thread(self, connection: _Connection, turn: CodexTurn) -> ThreadOpened:
         request, lanes, client = turn.request, turn.lanes, connection.server.client

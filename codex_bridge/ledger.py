@@ -100,6 +100,7 @@ class TurnLedger:
         self._early: list[Wire] = []
         self._messages: dict[str, _Message] = {}
         self._usage = Usage()
+        self._given_up = ""
 
     @property
     def state(self) -> State:
@@ -131,6 +132,10 @@ class TurnLedger:
     def fail(self, sentence: str, detail: str = "") -> list[TurnEvent]:
         """The turn cannot go on, by our own decision."""
         return self._end(Outcome.FAILED, sentence, detail)
+
+    def give_up(self, sentence: str) -> None:
+        """The turn is being interrupted by our own decision: its end is a failure, told with `sentence`."""
+        self._given_up = sentence
 
     def stop(self) -> list[TurnEvent]:
         """The turn was stopped before the server knew of it."""
@@ -240,7 +245,7 @@ class TurnLedger:
                 self._item_completed(item)
         match turn.status:
             case "interrupted":
-                return self._end(Outcome.INTERRUPTED)
+                return self._end(Outcome.FAILED if self._given_up else Outcome.INTERRUPTED, self._given_up)
             case "failed":
                 return self._end(Outcome.FAILED, sentence(turn.error), turn.error.message if turn.error else "")
             case _:  # "completed", or a word that a newer server has for an end

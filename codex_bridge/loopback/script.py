@@ -33,6 +33,14 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginSaying:
+    """An assistant message that is streamed in part and never finished; something else has to follow."""
+
+    text: str
+    phase: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Think:
     """A reasoning item with a summary."""
 
@@ -81,7 +89,7 @@ class FailResponse:
     message: str
 
 
-Step: TypeAlias = Say | Think | CallTool | Wait | Pause | BreakOff | FailResponse
+Step: TypeAlias = Say | BeginSaying | Think | CallTool | Wait | Pause | BreakOff | FailResponse
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,19 @@ Pure. Ids are counted, so that a run is the same each time.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codex_bridge.loopback.script import BreakOff, CallTool, FailResponse, Pause, Reply, Say, Step, Think, Usage, Wait
+from codex_bridge.loopback.script import (
+    BeginSaying,
+    BreakOff,
+    CallTool,
+    FailResponse,
+    Pause,
+    Reply,
+    Say,
+    Step,
+    Think,
+    Usage,
+    Wait,
+)
 from codex_bridge.rpc import Json, JsonObject, encode
 
 
@@ -46,7 +58,7 @@ def frames(reply: Reply, number: int) -> Iterator[Instruction]:
                 for event in _output(step, index, f"{number}_{index}"):
                     yield Frames(event)
                     yield Pause(pause)
-            case Say() | Think() | CallTool():
+            case Say() | BeginSaying() | Think() | CallTool():
                 yield Frames(b"".join(_output(step, index, f"{number}_{index}")))
     yield Frames(_event("response.completed", {"response": {"id": response_id, "usage": _usage(reply.usage)}}))
 
@@ -55,15 +67,13 @@ def _output(step: Step, index: int, key: str) -> Iterator[bytes]:
     match step:
         case Say(text=text, phase=phase):
             item_id = f"msg_{key}"
-            opening: JsonObject = {"type": "message", "id": item_id, "role": "assistant", "content": []}
-            if phase is not None:
-                opening["phase"] = phase
-            yield _event("response.output_item.added", {"output_index": index, "item": opening})
-            for piece in step.cut():
-                delta: JsonObject = {"item_id": item_id, "output_index": index, "content_index": 0, "delta": piece}
-                yield _event("response.output_text.delta", delta)
+            yield from _begin(item_id, index, step.cut(), phase)
             content: Json = [{"type": "output_text", "text": text, "annotations": []}]
-            yield _event("response.output_item.done", {"output_index": index, "item": opening | {"content": content}})
+            yield _event(
+                "response.output_item.done", {"output_index": index, "item": _message(item_id, content, phase)}
+            )
+        case BeginSaying(text=text, phase=phase):
+            yield from _begin(f"msg_{key}", index, [text], phase)
         case Think(summary):
             item_id = f"rs_{key}"
             thought: JsonObject = {"type": "reasoning", "id": item_id, "summary": []}
@@ -86,6 +96,18 @@ def _output(step: Step, index: int, key: str) -> Iterator[bytes]:
             yield _event("response.output_item.done", {"output_index": index, "item": call})
         case _:
             raise AssertionError(f"{step!r} is no output")
+
+
+def _begin(item_id: str, index: int, pieces: list[str], phase: str | None) -> Iterator[bytes]:
+    yield _event("response.output_item.added", {"output_index": index, "item": _message(item_id, [], phase)})
+    for piece in pieces:
+        delta: JsonObject = {"item_id": item_id, "output_index": index, "content_index": 0, "delta": piece}
+        yield _event("response.output_text.delta", delta)
+
+
+def _message(item_id: str, content: Json, phase: str | None) -> JsonObject:
+    message: JsonObject = {"type": "message", "id": item_id, "role": "assistant", "content": content}
+    return message if phase is None else message | {"phase": phase}
 
 
 def _event(kind: str, payload: JsonObject) -> bytes:

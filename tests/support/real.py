@@ -1,0 +1,96 @@
+"""A real app-server with a scripted model, in one block."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.bridge import CodexHarness, CodexSettings, CodexTurn, codex_harness
+from codex_bridge.home import agent_dir, own_home, private_dir
+from codex_bridge.loopback.model import LoopbackModel, loopback_model
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Script
+from codex_bridge.params import ThreadSettings
+from codex_bridge.process import Launch
+from harness.agent import Agent
+from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.store.bindings import Bindings, bindings_at
+from harness.turns import TurnEvent, TurnResult
+
+LIMIT = 30.0
+"""Seconds that any wait of a real test may take; a turn needs a fifth of one."""
+MODEL = "gpt-5.5"
+
+
+@dataclass
+class Stage:
+    """What a real test plays on."""
+
+    model: LoopbackModel
+    harness: CodexHarness
+    agent: Agent[CodexTurn]
+    bindings: Bindings
+
+    async def ask(self, text: str, *, chat: str = "7", number: str = "1") -> TurnResult:
+        """Run one turn to its end."""
+        turn = await self.agent.receive(message(text, chat=chat, number=number))
+        return await turn.result()
+
+    async def begin(self, text: str, *, chat: str = "7", number: str = "1") -> CodexTurn:
+        """Begin a turn."""
+        return await self.agent.receive(message(text, chat=chat, number=number))
+
+
+@asynccontextmanager
+async def stage(
+    codex: CodexBinary,
+    state: Path,
+    workspace: Path,
+    script: Script,
+    *,
+    settings: ThreadSettings | None = None,
+    model: str = MODEL,
+    overrides: Sequence[tuple[str, str]] = (),
+) -> AsyncGenerator[Stage]:
+    """Run a harness on the real binary; everything inside is over within `LIMIT`."""
+    folder = private_dir(agent_dir(state, "main"))
+    with anyio.fail_after(LIMIT):
+        async with loopback_model(script) as stand_in, bindings_at(folder / "bridge.sqlite") as bindings:
+            launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides)
+            async with codex_harness(CodexSettings(launch, threads=settings or ThreadSettings()), bindings) as harness:
+                yield Stage(stand_in, harness, Agent(harness, workspace, model=model), bindings)
+
+
+def message(text: str, *, chat: str = "7", number: str = "1") -> InboundMessage:
+    """A message of the owner in a direct chat."""
+    return InboundMessage(
+        channel="telegram",
+        chat=Chat(ChatKind.DIRECT, chat),
+        sender=Sender(chat, "Orrin"),
+        message_id=number,
+        text=text,
+        sent_at=datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC),
+    )
+
+
+async def events_of(turn: CodexTurn) -> list[TurnEvent]:
+    """Read a turn's events to the end."""
+    return [event async for event in turn.events()]
+
+
+def count(request: RecordedRequest, marker: str) -> int:
+    """How often the model saw `marker` in one request."""
+    return sum(part.text.count(marker) for part in request.parts())
+
+
+def places(request: RecordedRequest, marker: str) -> list[str]:
+    """Roles of the parts that hold `marker`; a mode message is "mode"."""
+    return [
+        "mode" if part.text.startswith("<collaboration_mode>") else part.role
+        for part in request.parts()
+        if marker in part.text
+    ]
