@@ -70,10 +70,22 @@ class Decision(Sent):
     decision: Literal["accept", "acceptForSession", "decline", "cancel"]
 
 
-class LegacyDecision(Sent):
-    """Answer to the approvals of the older protocol."""
+class Rejection(Sent):
+    """What the model is told of a denial."""
 
-    decision: Literal["approved", "approved_for_session", "denied", "abort"]
+    rejection: str
+
+
+class Denied(Sent):
+    """A denial in the older protocol."""
+
+    denied: Rejection
+
+
+class LegacyDecision(Sent):
+    """Answer to the approvals of the older protocol; "abort" would end the turn, a denial lets it go on."""
+
+    decision: Literal["approved", "approved_for_session", "abort"] | Denied
 
 
 class GrantedPermissions(Sent):
@@ -153,13 +165,15 @@ ANSWERS: dict[str, type[Sent]] = {
 }
 """The model of our answer to each request."""
 
+_DENIED = LegacyDecision(decision=Denied(denied=Rejection(rejection="Nobody could be asked.")))
+
 NO: dict[str, Sent] = {
     COMMAND_APPROVAL: Decision(decision="decline"),
     FILE_CHANGE_APPROVAL: Decision(decision="decline"),
     PERMISSIONS_APPROVAL: GrantedPermissions(permissions={}, scope="turn"),
     ELICITATION: ElicitationAnswer(action="decline", content=None),
     USER_INPUT: UserAnswers(answers={}),
-    LEGACY_COMMAND: LegacyDecision(decision="denied"),
-    LEGACY_PATCH: LegacyDecision(decision="denied"),
+    LEGACY_COMMAND: _DENIED,
+    LEGACY_PATCH: _DENIED,
 }
 """The answer that grants nothing, for each request that can be answered without doing anything."""
