@@ -23,6 +23,9 @@ SENTINELS = {
 }  # fmt: skip
 
 
+NO_KEY = "Expecting property name enclosed in double quotes"
+
+
 def run(codex: CodexBinary, state: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     environment = {"HOME": str(state), "PATH": os.environ["PATH"], "CODEX_BIN": str(codex.path), "COLUMNS": "118"}
     return subprocess.run(

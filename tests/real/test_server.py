@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 from anyio.abc import ByteReceiveStream
 from anyio.streams.text import TextReceiveStream
-from watchfiles import awatch
+from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - its types name trio
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexSettings, codex_harness
