@@ -21,6 +21,10 @@ _CONTENT: Final = (
 """Members of a `Message` that hold content other than text (Bot API, "Message")."""
 
 
+_LAST_SECOND: Final = 253_402_300_799
+"""The end of the year 9999, the last that Python's calendar has."""
+
+
 class _Received(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
@@ -43,7 +47,7 @@ class _Message(_Received):
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
     message_id: int
-    date: int
+    date: int = Field(ge=0, le=_LAST_SECOND)
     chat: _Chat
     sender: _User | None = Field(default=None, alias="from")
     text: str | None = None

@@ -1,0 +1,132 @@
+from pathlib import Path
+
+import pytest
+
+from codex_bridge.lanes import LANE_OF, Lane, plan
+from codex_bridge.params import ThreadSettings, thread_resume, thread_start, turn_start
+from codex_bridge.wire.requests import ThreadOpened
+from codex_bridge.wording import DEFAULT_MODE, PERSONA_INTRO, RUNTIME, TOOLS_INTRO
+from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.turns import Trigger, TurnRequest
+
+
+def layer(name: LayerName, text: str) -> Layer:
+    return Layer(name, name.value, Lifetime.TURN, Trust.WORKSPACE, text)
+
+
+FILES = (
+    layer(LayerName.AGENTS, "rules"),
+    layer(LayerName.TOOLS, "a printer"),
+    layer(LayerName.SOUL, "dry"),
+    layer(LayerName.IDENTITY, "Pell"),
+    layer(LayerName.USER, "metric"),
+    layer(LayerName.USER_TEXT, "hi"),
+)
+OPENED = ThreadOpened.model_validate({"thread": {"id": "thread-1"}, "model": "gpt-5.5", "reasoningEffort": "medium"})
+
+
+def request(*layers: Layer, model: str | None = None, effort: str | None = None) -> TurnRequest:
+    return TurnRequest(
+        agent="main",
+        session_key="chat",
+        trigger=Trigger.CHAT,
+        composition=Composition(layers, ()),
+        workspace=Path("/workspace"),
+        message_key="telegram:7:9",
+        model=model,
+        effort=effort,
+    )
+
+
+def test_each_layer_goes_to_the_field_whose_lifetime_fits_it() -> None:
+    """S50, S51, S52, S87."""
+    lanes = plan(Composition(FILES, (LeftOut(LayerName.HEARTBEAT, "x", "this is not a heartbeat"),)))
+    assert lanes.thread_developer == f"{RUNTIME}\n\n{TOOLS_INTRO}\n\n## TOOLS.md\n\na printer"
+    assert lanes.turn_developer == (
+        f"{DEFAULT_MODE}\n\n{PERSONA_INTRO}\n\n## SOUL.md\n\ndry\n\n## IDENTITY.md\n\nPell\n\n## USER.md\n\nmetric"
+    )
+    assert lanes.turn_input == "hi"
+    assert {each.layer.name: each.lane for each in lanes.placed} == {
+        LayerName.AGENTS: Lane.NATIVE,
+        LayerName.TOOLS: Lane.THREAD_DEVELOPER,
+        LayerName.SOUL: Lane.TURN_DEVELOPER,
+        LayerName.IDENTITY: Lane.TURN_DEVELOPER,
+        LayerName.USER: Lane.TURN_DEVELOPER,
+        LayerName.USER_TEXT: Lane.TURN_INPUT,
+    }
+    assert lanes.left_out == (LeftOut(LayerName.HEARTBEAT, "x", "this is not a heartbeat"),)
+
+
+def test_without_persona_codex_keeps_its_own_text_for_the_mode() -> None:
+    lanes = plan(Composition((layer(LayerName.USER_TEXT, "hi"),), ()))
+    assert (lanes.thread_developer, lanes.turn_developer) == (RUNTIME, None)
+
+
+def test_a_layer_without_a_lane_cannot_be_sent() -> None:
+    assert LayerName.BOOTSTRAP not in LANE_OF
+    with pytest.raises(KeyError):
+        plan(Composition((layer(LayerName.BOOTSTRAP, "first run"),), ()))
+
+
+def test_a_file_cannot_open_or_close_the_frame_around_it() -> None:
+    lanes = plan(Composition((layer(LayerName.SOUL, "a</collaboration_mode>b<Collaboration_Mode>c<b>"),), ()))
+    assert lanes.turn_developer is not None
+    assert lanes.turn_developer.endswith("a&lt;/collaboration_mode>b&lt;Collaboration_Mode>c<b>")
+
+
+def test_start_and_resume_hold_the_same_developer_text() -> None:
+    asked = request(*FILES)
+    lanes = plan(asked.composition)
+    settings = ThreadSettings()
+    start = thread_start(asked, lanes, settings).to_wire()
+    resume = thread_resume("thread-1", asked, lanes, settings).to_wire()
+    shared = {
+        "approvalPolicy": "on-request",
+        "sandbox": "workspace-write",
+        "config": {"project_doc_max_bytes": 32_768, "skills.include_instructions": False},
+        "cwd": "/workspace",
+        "developerInstructions": lanes.thread_developer,
+        "personality": "none",
+        "model": None,
+    }
+    assert start == {**shared, "serviceName": "openclaw-codex-bridge"}
+    assert resume == {**shared, "threadId": "thread-1", "excludeTurns": True}
+
+
+def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
+    lanes = plan(Composition(FILES, ()))
+    asked = turn_start(request(*FILES), lanes, OPENED).to_wire()
+    assert asked == {
+        "threadId": "thread-1",
+        "input": [{"type": "text", "text": "hi"}],
+        "clientUserMessageId": "telegram:7:9",
+        "collaborationMode": {
+            "mode": "default",
+            "settings": {
+                "model": "gpt-5.5",
+                "reasoning_effort": "medium",
+                "developer_instructions": lanes.turn_developer,
+            },
+        },
+        "personality": "none",
+    }
+    chosen = turn_start(request(*FILES, model="gpt-6-sol", effort="high"), lanes, OPENED).to_wire()
+    assert chosen["collaborationMode"] == {
+        "mode": "default",
+        "settings": {"model": "gpt-6-sol", "reasoning_effort": "high", "developer_instructions": lanes.turn_developer},
+    }
+
+
+def test_nothing_to_say_is_sent_as_null_and_never_as_an_empty_text() -> None:
+    only_words = request(layer(LayerName.USER_TEXT, "hi"))
+    asked = turn_start(only_words, plan(only_words.composition), OPENED).to_wire()
+    assert asked["collaborationMode"] == {
+        "mode": "default",
+        "settings": {"model": "gpt-5.5", "reasoning_effort": "medium", "developer_instructions": None},
+    }
+
+
+def test_a_long_agents_file_gets_room() -> None:
+    asked = request(layer(LayerName.AGENTS, "é" * 20_000), layer(LayerName.USER_TEXT, "hi"))
+    start = thread_start(asked, plan(asked.composition), ThreadSettings()).to_wire()
+    assert start["config"] == {"project_doc_max_bytes": 80_000, "skills.include_instructions": False}

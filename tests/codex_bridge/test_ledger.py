@@ -1,0 +1,254 @@
+"""The ledger fed by hand: what reaches the gateway, in which order, and what never does."""
+
+from typing import Any
+
+import pytest
+
+from codex_bridge.failures import OTHER, sentence
+from codex_bridge.ledger import State, TurnLedger
+from codex_bridge.rpc import JsonObject, Notified
+from codex_bridge.wire.notifications import read
+from codex_bridge.wire.requests import Turn, TurnError
+from harness.turns import (
+    CommandFinished,
+    CommandOutput,
+    CommandStarted,
+    Commentary,
+    Compacted,
+    FileChange,
+    FilesChanged,
+    Finished,
+    Notice,
+    Outcome,
+    PlanChanged,
+    PlanStep,
+    Reasoning,
+    TextDelta,
+    TextRetracted,
+    ToolFinished,
+    ToolStarted,
+    TurnEvent,
+    TurnResult,
+    Usage,
+    UsageCounted,
+)
+
+HERE = {"threadId": "t", "turnId": "u"}
+USAGE: dict[str, Any] = {
+    "totalTokens": 12,
+    "inputTokens": 10,
+    "cachedInputTokens": 4,
+    "outputTokens": 2,
+    "reasoningOutputTokens": 1,
+}
+
+
+class Played:
+    """A ledger and everything it said."""
+
+    def __init__(self, *, accepted: bool = True) -> None:
+        self.ledger = TurnLedger("t")
+        self.events: list[TurnEvent] = []
+        if accepted:
+            self.accept()
+
+    def accept(self) -> None:
+        self.events += self.ledger.accept(Turn.model_validate({"id": "u", "status": "inProgress"}))
+
+    def see(self, method: str, **params: Any) -> "Played":
+        whole: JsonObject = {**HERE, **params}
+        self.events += self.ledger.see(read(Notified(method, whole)))
+        return self
+
+    def item(self, when: str, kind: str, **fields: Any) -> "Played":
+        return self.see(f"item/{when}", item={"type": kind, **fields})
+
+    def say(self, item: str, text: str, phase: str | None = None) -> "Played":
+        self.item("started", "agentMessage", id=item, text="", phase=phase)
+        self.see("item/agentMessage/delta", itemId=item, delta=text)
+        return self.item("completed", "agentMessage", id=item, text=text, phase=phase)
+
+    def end(self, status: str = "completed", **turn: Any) -> TurnResult:
+        self.see("turn/completed", turn={"id": "u", "status": status, "items": [], **turn})
+        assert isinstance(self.events[-1], Finished)
+        return self.events[-1].result
+
+
+def result(outcome: Outcome, text: str, error: str = "", detail: str = "") -> TurnResult:
+    return TurnResult(outcome, text, error, detail, "t", "u")
+
+
+def test_a_plain_turn_streams_its_text_and_ends_with_it() -> None:
+    played = Played().say("m", "Done.")
+    assert played.end() == result(Outcome.ANSWERED, "Done.")
+    assert played.events[:-1] == [TextDelta("m", "Done.")]
+
+
+def test_notifications_that_come_before_the_answer_to_turn_start_are_taken_in_with_it() -> None:
+    played = Played(accepted=False)
+    played.see("turn/started", turn={"id": "u"}).say("m", "Quick.")
+    played.see("item/agentMessage/delta", turnId="another", itemId="x", delta="not ours")
+    assert played.events == []
+    played.accept()
+    assert played.events == [TextDelta("m", "Quick.")]
+    assert played.ledger.began
+    assert played.end() == result(Outcome.ANSWERED, "Quick.")
+
+
+def test_another_turn_of_the_thread_neither_speaks_nor_ends_ours() -> None:
+    played = Played()
+    played.see("item/agentMessage/delta", turnId="other", itemId="m", delta="wrong")
+    played.see("turn/completed", turn={"id": "other", "status": "completed", "items": []})
+    played.see("thread/tokenUsage/updated", turnId="other", tokenUsage={"last": USAGE, "total": USAGE})
+    assert (played.events, played.ledger.state) == ([], State.RUNNING)
+
+
+def test_commentary_is_never_the_answer() -> None:
+    played = Played().say("a", "Two files.", "final_answer").say("b", "Checking once more.", "commentary")
+    assert played.end() == result(Outcome.ANSWERED, "Two files.")
+    assert played.events[:2] == [TextDelta("a", "Two files."), Commentary("b", "Checking once more.")]
+
+
+def test_the_last_message_with_words_is_the_answer() -> None:
+    """T08 h."""
+    assert Played().say("a", "First.").say("b", "and B").say("c", "  \n").end() == result(Outcome.ANSWERED, "and B")
+
+
+def test_a_message_that_never_completed_counts_with_what_was_streamed() -> None:
+    played = (
+        Played()
+        .see("item/agentMessage/delta", itemId="m", delta="Half")
+        .see("item/agentMessage/delta", itemId="m", delta=" of it")
+    )
+    assert played.end("interrupted") == result(Outcome.INTERRUPTED, "Half of it")
+
+
+def test_a_retried_stream_takes_back_what_was_half_said_and_keeps_what_was_whole() -> None:
+    played = Played().say("a", "Looking.", "commentary")
+    played.see("item/agentMessage/delta", itemId="b", delta="The fir")
+    played.see("error", error={"message": "Reconnecting... 1/5"}, willRetry=True)
+    played.say("c", "The first.")
+    assert played.events[1:] == [TextDelta("b", "The fir"), TextRetracted("b"), TextDelta("c", "The first.")]
+    assert played.end() == result(Outcome.ANSWERED, "The first.")
+
+
+def test_the_end_may_bring_a_message_that_was_never_streamed() -> None:
+    final = {"type": "agentMessage", "id": "m", "text": "Only here."}
+    assert Played().end(items=[final]) == result(Outcome.ANSWERED, "Only here.")
+
+
+def test_a_turn_without_words_is_empty() -> None:
+    """T08 e."""
+    assert Played().end() == result(Outcome.EMPTY, "")
+
+
+def test_a_failure_is_one_sentence_and_the_providers_words_go_to_the_log() -> None:
+    """T08 d."""
+    raw = '{"detail":"model x not supported"}'
+    error = {"message": raw, "codexErrorInfo": {"httpConnectionFailed": {"httpStatusCode": 404}}}
+    played = Played().see("error", error=error, willRetry=False)
+    assert played.end("failed", error=error) == result(
+        Outcome.FAILED, "", "The model provider could not be reached.", raw
+    )
+    assert len(played.events) == 1
+
+
+def test_the_end_counts_once() -> None:
+    """T08 b."""
+    played = Played().say("m", "Done.")
+    first = played.end()
+    played.see("turn/completed", turn={"id": "u", "status": "failed", "items": []})
+    assert played.ledger.lose("late") == played.ledger.fail("late") == played.ledger.stop() == []
+    assert [event for event in played.events if isinstance(event, Finished)] == [Finished(first)]
+
+
+def test_usage_adds_up_over_the_model_requests_of_a_turn() -> None:
+    played = Played()
+    for _ in range(2):
+        played.see("thread/tokenUsage/updated", tokenUsage={"last": USAGE, "total": {}, "modelContextWindow": 1000})
+    assert played.events == [UsageCounted(Usage(10, 4, 2, 1), 1000), UsageCounted(Usage(20, 8, 4, 2), 1000)]
+    assert played.end().usage == Usage(20, 8, 4, 2)
+
+
+def test_work_is_told_with_its_outcome() -> None:
+    played = Played()
+    command: dict[str, Any] = {"id": "c", "command": "ls", "cwd": "/w", "status": "inProgress", "commandActions": []}
+    played.item("started", "commandExecution", **command)
+    played.see("item/commandExecution/outputDelta", itemId="c", delta="a.txt\n")
+    played.item("completed", "commandExecution", **{**command, "status": "failed", "exitCode": 2})
+    change = {"path": "/w/a", "kind": {"type": "add"}, "diff": "+a"}
+    played.item("completed", "fileChange", id="f", status="completed", changes=[change])
+    played.item("started", "dynamicToolCall", id="d", tool="message", namespace="openclaw", status="inProgress")
+    played.item("completed", "dynamicToolCall", id="d", tool="message", namespace="openclaw", status="failed")
+    played.item("started", "mcpToolCall", id="p", server="crm", tool="find", status="inProgress")
+    played.item("completed", "mcpToolCall", id="p", server="crm", tool="find", status="completed")
+    played.see("item/reasoning/summaryTextDelta", itemId="r", delta="Hm.")
+    played.see("turn/plan/updated", plan=[{"step": "look", "status": "completed"}], explanation=None)
+    played.item("completed", "contextCompaction", id="k")
+    played.see("warning", message="Long thread.")
+    played.see("model/rerouted", fromModel="a", toModel="b")
+    assert played.events == [
+        CommandStarted("c", "ls", "/w"),
+        CommandOutput("c", "a.txt\n"),
+        CommandFinished("c", "ls", "failed", 2),
+        FilesChanged("f", "completed", (FileChange("/w/a", "add", "+a"),)),
+        ToolStarted("d", "openclaw.message"),
+        ToolFinished("d", "openclaw.message", succeeded=False),
+        ToolStarted("p", "crm.find"),
+        ToolFinished("p", "crm.find", succeeded=True),
+        Reasoning("r", "Hm."),
+        PlanChanged((PlanStep("look", "completed"),)),
+        Compacted("k"),
+        Notice("Long thread."),
+        Notice("b answers in place of a."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("item/started", {"item": {"type": "hologram", "id": "h"}}),
+        ("item/completed", {"item": {"type": "agentMessage", "id": "m"}}),
+        ("item/completed", {"item": None}),
+        ("item/agentMessage/delta", {"itemId": "m"}),
+        ("thread/tokenUsage/updated", {"tokenUsage": "many"}),
+        ("turn/hologram", {}),
+    ],
+)
+def test_what_is_not_understood_changes_nothing(method: str, params: dict[str, Any]) -> None:
+    played = Played().see(method, **params)
+    assert played.say("x", "Fine.").end() == result(Outcome.ANSWERED, "Fine.")
+
+
+def test_a_new_word_for_the_end_is_an_end() -> None:
+    assert Played().say("m", "Done.").end("perfected") == result(Outcome.ANSWERED, "Done.")
+
+
+def test_a_lost_connection_keeps_what_was_said() -> None:
+    played = Played().see("item/agentMessage/delta", itemId="m", delta="Half")
+    assert played.ledger.lose("Codex is gone.", "panic") == [
+        Finished(result(Outcome.LOST, "Half", "Codex is gone.", "panic"))
+    ]
+
+
+def test_an_interrupt_of_our_own_is_told_as_what_it_is() -> None:
+    played = Played()
+    played.ledger.give_up("The turn was stopped after 5 s (turn deadline).")
+    assert played.end("interrupted") == result(Outcome.FAILED, "", "The turn was stopped after 5 s (turn deadline).")
+
+
+@pytest.mark.parametrize(
+    ("info", "told"),
+    [
+        ("usageLimitExceeded", "The account's usage limit is reached."),
+        ({"responseStreamDisconnected": {"httpStatusCode": None}}, "The connection to the model provider broke off."),
+        ("brandNew", OTHER),
+        ({"brandNew": {}}, OTHER),
+        ({}, OTHER),
+        (7, OTHER),
+        (None, OTHER),
+    ],
+)
+def test_every_error_has_one_plain_sentence(info: object, told: str) -> None:
+    assert sentence(TurnError.model_validate({"message": "{raw}", "codexErrorInfo": info})) == told
+    assert sentence(None) == OTHER

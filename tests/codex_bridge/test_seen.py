@@ -1,0 +1,42 @@
+from codex_bridge.lanes import Lane, Placed
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.rpc import Json
+from codex_bridge.seen import sightings
+from harness.layers import Layer, LayerName, Lifetime, Trust
+
+
+def request(*parts: tuple[str, str]) -> RecordedRequest:
+    items: list[Json] = [
+        {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]} for role, text in parts
+    ]
+    return RecordedRequest(1, "/v1/responses", {}, {"model": "m", "input": items})
+
+
+def verdict(lane: Lane, *parts: tuple[str, str]) -> str:
+    layer = Layer(LayerName.SOUL, "workspace/SOUL.md", Lifetime.TURN, Trust.WORKSPACE, "dry")
+    (sighting,) = sightings([Placed(layer, lane)], request(*parts))
+    return sighting.verdict
+
+
+MODE = ("developer", "<collaboration_mode>so dry</collaboration_mode>")
+
+
+def test_a_layer_in_its_place_has_no_problem() -> None:
+    assert verdict(Lane.TURN_DEVELOPER, ("developer", "base"), MODE, ("user", "hi")) == ""
+    assert verdict(Lane.THREAD_DEVELOPER, ("developer", "dry")) == ""
+    assert verdict(Lane.NATIVE, ("user", "# AGENTS.md instructions for /w\n\ndry")) == ""
+    assert verdict(Lane.TURN_INPUT, ("user", "dry?")) == ""
+
+
+def test_a_layer_that_vanished_doubled_or_strayed_is_named() -> None:
+    assert verdict(Lane.TURN_DEVELOPER, ("user", "hi")) == "the model never saw it"
+    assert verdict(Lane.TURN_DEVELOPER, MODE, MODE) == "the model saw it 2 times"
+    assert verdict(Lane.TURN_DEVELOPER, ("developer", "dry")) == "the model saw it as THREAD_DEVELOPER"
+    assert verdict(Lane.TURN_DEVELOPER, ("assistant", "dry")) == "the model saw it as message"
+
+
+def test_top_level_instructions_are_looked_through_as_well() -> None:
+    layer = Layer(LayerName.SOUL, "s", Lifetime.TURN, Trust.WORKSPACE, "dry")
+    recorded = RecordedRequest(1, "/v1/responses", {}, {"instructions": "base and dry", "input": []})
+    (sighting,) = sightings([Placed(layer, Lane.TURN_DEVELOPER)], recorded)
+    assert sighting.verdict == "the model saw it as instructions"

@@ -1,0 +1,124 @@
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.channels.telegram import from_update
+from harness.errors import HarnessError, PayloadError, UnsupportedPayloadError
+from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def update() -> Json:
+    """The sample's update, fresh for each test to change."""
+    return json.loads((files("harness.testing") / "sample" / "update.json").read_text("utf-8"))
+
+
+def test_a_private_text_message_becomes_an_inbound_message(update: Json) -> None:
+    message = from_update(update)
+    assert message == InboundMessage(
+        channel="telegram",
+        chat=Chat(ChatKind.DIRECT, "555010203"),
+        sender=Sender("555010203", "Orrin Vale", "skerrylight"),
+        message_id="2041",
+        text="Morning! Is it worth polishing the lens before the weekend?",
+        sent_at=datetime(2031, 5, 8, 8, 0, tzinfo=UTC),
+    )
+    assert message.key == "telegram:555010203:2041"
+    assert message.session_key("main") == "agent:main:telegram:direct:555010203"
+
+
+def test_members_of_a_newer_bot_api_are_passed_over(update: Json) -> None:
+    update["message"]["from"]["brand_new"] = {"deep": [1]}
+    update["message"]["effect_id"] = "5104841245755180586"
+    assert from_update(update).sender.name == "Orrin Vale"
+
+
+def test_text_is_kept_as_it_was_typed(update: Json) -> None:
+    update["message"]["text"] = "  two  spaces\n\nand a 🦞  "
+    assert from_update(update).text == "  two  spaces\n\nand a 🦞  "
+
+
+def _edited(update: Json) -> None:
+    update["edited_message"] = update.pop("message")
+
+
+def _group(update: Json) -> None:
+    update["message"]["chat"] = {"id": -100, "type": "supergroup", "title": "Harbour"}
+
+
+def _photo(update: Json) -> None:
+    del update["message"]["text"]
+    update["message"]["photo"] = [{"file_id": "x", "width": 1, "height": 1}]
+
+
+def _bot(update: Json) -> None:
+    update["message"]["from"]["is_bot"] = True
+
+
+def _nobody(update: Json) -> None:
+    del update["message"]["from"]
+
+
+def _silent(update: Json) -> None:
+    update["message"]["text"] = ""
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (_edited, "Telegram update 730105512 holds edited_message, not a new message."),
+        (_group, "Telegram update 730105512 comes from a supergroup chat; only private chats are read."),
+        (_photo, "Telegram update 730105512 holds photo; only text messages are read."),
+        (_bot, "Telegram update 730105512 was not written by a person."),
+        (_nobody, "Telegram update 730105512 was not written by a person."),
+        (_silent, "Telegram update 730105512 holds no text; only text messages are read."),
+    ],
+)
+def test_what_no_turn_can_be_made_of_is_named(update: Json, change: Callable[[Json], None], sentence: str) -> None:
+    change(update)
+    with pytest.raises(UnsupportedPayloadError) as refusal:
+        from_update(update)
+    assert str(refusal.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (("update_id",), None, "This is not a Telegram update: update_id: input should be a valid integer."),
+        (("message", "chat"), {}, "This is not a Telegram update: message.chat.id: field required."),
+        (("message", "date"), "noon", "This is not a Telegram update: message.date: input should be a valid integer, "
+                                      "unable to parse string as an integer."),
+        (("message", "date"), 10**15, "This is not a Telegram update: message.date: input should be less than or "
+                                     "equal to 253402300799."),
+    ],
+)  # fmt: skip
+def test_a_broken_update_names_the_member(update: Json, path: tuple[str, ...], value: object, sentence: str) -> None:
+    place = update
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    with pytest.raises(PayloadError) as refusal:
+        from_update(update)
+    assert str(refusal.value) == sentence
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["update_id", "message", "edited_message", "poll"]), JSON))
+def test_no_payload_raises_anything_but_our_own_errors(payload: dict[str, object]) -> None:
+    with suppress(HarnessError):
+        from_update(payload)
