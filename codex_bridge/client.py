@@ -18,6 +18,7 @@ from codex_bridge.errors import (
     CallTimeoutError,
     ConnectionLostError,
     OverloadedError,
+    RefusalError,
     RpcError,
     TransportError,
     UnreadableAnswerError,
@@ -53,15 +54,6 @@ MOST_RETRIES: Final = 6
 """How often a request is sent again to an overloaded server."""
 FIRST_RETRY: Final = 0.1
 """Seconds before the first retry; each later wait is at least twice the one before it was planned."""
-
-
-class RefusalError(Exception):
-    """Raised by a request handler to answer with an error."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
 
 
 class Diagnostics(Protocol):
@@ -279,14 +271,12 @@ class Client:
 
     async def _serve(self, request: Requested) -> None:
         try:
-            result = await self._on_request(request)
+            self._peer.answer(request, await self._on_request(request))
         except RefusalError as error:
             self._peer.refuse(request, error.code, error.message)
         except Exception as error:
             # The boundary between handlers, which may be anybody's, and the wire: the server must get an answer.
             self._peer.refuse(request, INTERNAL_ERROR, f"{request.method} failed in the client: {type(error).__name__}")
-        else:
-            self._peer.answer(request, result)
         self._to_send.set()
 
 

@@ -13,6 +13,8 @@
     ├── UnreadableAnswerError    the server answered with something that is not the method's result
     └── CallTimeoutError         no answer within the call's deadline
 
+`RefusalError` is not of the tree: it is how a request handler says no.
+
 Each carries its facts as attributes; nobody has to read a message to decide what to do.
 """
 
@@ -123,3 +125,12 @@ class CallTimeoutError(CodexError):
         super().__init__(f"{method} was not answered within {seconds:g} s")
         self.method = method
         self.seconds = seconds
+
+
+class RefusalError(Exception):
+    """Raised by a handler of ours to answer the server's request with an error. Never reaches a caller."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message

@@ -13,9 +13,9 @@ _PATTERNS = re.compile(
       \bsk-[A-Za-z0-9_-]{8,}                                # OpenAI and Anthropic keys
     | \beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*  # JWT
     | (?<=bot)\d{6,12}:[A-Za-z0-9_-]{30,}                   # Telegram token inside a file URL
-    | \b\d{6,12}:[A-Za-z0-9_-]{30,}                         # Telegram token alone
+    | \b\d{6,12}(?::|%3[Aa])[A-Za-z0-9_-]{30,}              # Telegram token alone, or percent-encoded
     | \b[MNO][A-Za-z\d_-]{22,28}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}  # Discord token
-    | \bxox[abeoprs]-[A-Za-z0-9-]{8,}                       # Slack tokens
+    | \bxox[abcdeoprs]-[A-Za-z0-9-]{8,}                       # Slack tokens
     | \bxapp-[A-Za-z0-9-]{8,}
     | \b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}            # GitHub tokens
     | \bgithub_pat_[A-Za-z0-9_]{20,}
@@ -29,7 +29,7 @@ _SHORTEST_SECRET = 8
 
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
     """Replace what looks like a credential, and each of `secrets`, by three asterisks."""
-    for secret in secrets:
+    for secret in sorted(secrets, key=len, reverse=True):  # one may begin another
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, MASK)
     text = _BEARER.sub(rf"\1\2{MASK}", text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from codex_bridge.client import RefusalError
+from codex_bridge.errors import RefusalError
 from codex_bridge.rpc import METHOD_NOT_FOUND, Json, Requested
 from codex_bridge.wire.server_requests import (
     CURRENT_TIME,

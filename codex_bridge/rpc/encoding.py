@@ -56,6 +56,10 @@ def _without_lone_surrogates(value: Json) -> Json:
         case list():
             return [_without_lone_surrogates(item) for item in value]
         case dict():
-            return {whole_text(key): _without_lone_surrogates(item) for key, item in value.items()}
+            # A key that is no string, which only an untyped caller can have, is left for orjson to refuse.
+            return {
+                whole_text(key) if isinstance(cast("object", key), str) else key: _without_lone_surrogates(item)
+                for key, item in value.items()
+            }
         case _:
             return value

@@ -66,9 +66,11 @@ class Peer:
 
         Raises:
             LocalProtocolError: The request was answered already.
+            TypeError: `result` is no JSON; the request stays open.
         """
+        answer = encode({"id": request.id, "result": result})
         self._close(request)
-        self._outgoing.append(encode({"id": request.id, "result": result}))
+        self._outgoing.append(answer)
 
     def refuse(self, request: Requested, code: int, message: str, data: Json = None) -> None:
         """Answer a request of the other side with an error.
@@ -76,11 +78,12 @@ class Peer:
         Raises:
             LocalProtocolError: The request was answered already.
         """
-        self._close(request)
         error: JsonObject = {"code": code, "message": message}
         if data is not None:
             error["data"] = data
-        self._outgoing.append(encode({"id": request.id, "error": error}))
+        refusal = encode({"id": request.id, "error": error})
+        self._close(request)
+        self._outgoing.append(refusal)
 
     def give_up(self, request_id: RequestId) -> None:
         """Stop waiting for an answer. If it comes after all it is a `Stray` marked as abandoned."""
@@ -120,9 +123,11 @@ class Peer:
         request_id = message["id"]
         if not _is_id(request_id):
             return Junk("its id is neither a string nor an integer", len(data))
-        request = Requested(request_id, method, params)
-        self._asked.add(request.id)
-        return request
+        if request_id in self._asked:
+            # A server repeats what is still open when its thread is resumed (protocol reference, section 2).
+            return Junk("it repeats a request that is still open", len(data))
+        self._asked.add(request_id)
+        return Requested(request_id, method, params)
 
     def _receive_answer(self, message: JsonObject, size: int) -> Event:
         if "result" not in message and "error" not in message:

@@ -26,6 +26,7 @@ TAIL_SIZE = 1024
 GRACE = 2.0
 """Seconds for each step of the shutdown: stdin closed, then SIGTERM, then SIGKILL. The real server exits
 20 to 70 ms after its stdin closes (protocol reference, section 7)."""
+_CUT_WORD = re.compile(r"^[!-~]+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -37,15 +38,22 @@ class StderrTail:
         # Masking needs whole words, so more is kept than is ever shown.
         self._kept = b""
         self._margin = TAIL_SIZE * 3
+        self._cut = False
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
+        self._cut = self._cut or len(self._kept) + len(chunk) > self._margin
         self._kept = (self._kept + chunk[-self._margin :])[-self._margin :]
 
     @property
     def text(self) -> str:
         """At most 1 KB, cut at the start of a line where there is one."""
-        plain = _COLOUR.sub("", self._kept.decode("utf-8", "replace"))
+        whole = self._kept.decode("utf-8", "replace")
+        if self._cut:
+            # The first word may be the end of a token that nothing recognises any more. (Not a character of many
+            # bytes: a script without spaces would lose everything.)
+            whole = _CUT_WORD.sub("", whole, count=1)
+        plain = _COLOUR.sub("", whole)
         masked = mask(plain, self._secrets).strip()
         raw = masked.encode()
         if len(raw) <= TAIL_SIZE:
@@ -66,9 +74,11 @@ class StdioTransport:
         self._process = process
         self._stdin: ByteSendStream = process.stdin
         self._stdout: ByteReceiveStream = process.stdout
+        self._limit = limit
         self._framer = LineFramer(limit=limit)
         self._tail = tail
         self._closed = False
+        self._oversized = False
         self._drained = anyio.Event()
         self._ended = anyio.Event()
 
@@ -87,6 +97,8 @@ class StdioTransport:
     async def receive(self) -> list[bytes]:
         """Wait for the next messages; see `Transport.receive`."""
         while True:
+            if self._oversized:
+                raise OversizedMessageError(self._limit)
             try:
                 chunk = await self._stdout.receive(READ_SIZE)
             except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
@@ -94,9 +106,10 @@ class StdioTransport:
                 raise await self._lost() from None
             try:
                 lines = self._framer.feed(chunk)
-            except MessageTooLargeError as error:
+            except MessageTooLargeError:
+                self._oversized = True
                 await self.aclose()
-                raise OversizedMessageError(error.limit) from None
+                continue
             if lines:
                 return lines
 

@@ -76,7 +76,8 @@ class WebSocketTransport:
         try:
             return [await self._connection.recv(decode=False)]
         except ConnectionClosed as error:
-            if error.sent is not None and error.sent.code == CloseCode.MESSAGE_TOO_BIG:
+            # Sent first by us, and not the echo of a server that finds a message of ours too long.
+            if error.sent is not None and error.sent.code == CloseCode.MESSAGE_TOO_BIG and not error.rcvd_then_sent:
                 raise OversizedMessageError(self._limit) from None
             raise self._lost(error) from None
 
@@ -159,12 +160,17 @@ async def _opened(opening: connect, name: str, limit: int) -> AsyncGenerator[Web
 
 def _checked(url: str) -> str:
     """Return the address as it may be shown, or refuse it."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        # Not even quoted: it may hold a credential in a place that nobody looked at.
+        raise ConnectError("The app-server address cannot be read; it looks like ws://127.0.0.1:4500.") from None
     host = parts.hostname or ""
-    name = f"{parts.scheme}://{host}:{parts.port}" if parts.port else f"{parts.scheme}://{host}"
+    name = f"{parts.scheme}://{host}:{port}" if port else f"{parts.scheme}://{host}"
     if parts.scheme not in ("ws", "wss") or not host:
         raise ConnectError(f"An app-server address starts with ws:// or wss:// and names a host; {name} does not.")
-    if parts.username or parts.password or parts.query:
+    if parts.username or parts.password or parts.query or parts.fragment:
         raise ConnectError(f"Take the credential out of the address of {name}; name a token file or variable instead.")
     if parts.scheme == "ws" and not _is_loopback(host):
         raise ConnectError(f"Plain ws:// would send everything to {host} unprotected; use wss:// or an SSH tunnel.")

@@ -8,7 +8,7 @@ does not know and requires next to nothing, because an old client meets new serv
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic.alias_generators import to_camel
 
 from codex_bridge.rpc import JsonObject
@@ -58,6 +58,21 @@ class Received(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel, validate_by_alias=True, extra="ignore", frozen=True, defer_build=True
     )
+
+
+def or_else(fallback: object) -> WrapValidator:
+    """Mark a detail that counts as `fallback` when it is not what we expect, so that the rest is read all the same.
+
+    For what decides the fate of a turn: a detail that a newer server words otherwise must not hide the end of one.
+    """
+
+    def read(value: object, handler: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return handler(value)
+        except ValidationError:
+            return fallback
+
+    return WrapValidator(read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from codex_bridge.wire.base import Method, RawJson, RawObject, Received, Sent, known
+from codex_bridge.wire.base import Method, RawJson, RawObject, Received, Sent, known, or_else
 from codex_bridge.wire.items import Item
 
 ApprovalPolicy: TypeAlias = Literal["untrusted", "on-request", "never"]
@@ -93,19 +93,19 @@ class ThreadStatus(Received):
 class TurnError(Received):
     """Why a turn failed."""
 
-    message: str = ""
+    message: Annotated[str, or_else("")] = ""
     codex_error_info: RawJson = None
-    additional_details: str | None = None
+    additional_details: Annotated[str | None, or_else(None)] = None
 
 
 class Turn(Received):
     """One turn. Only its id can be relied on; `items` holds at most the final message."""
 
     id: str
-    status: Annotated[str, known("completed", "interrupted", "failed", "inProgress")] = ""
-    items: tuple[Item, ...] = ()
-    error: TurnError | None = None
-    duration_ms: int | None = None
+    status: Annotated[str, known("completed", "interrupted", "failed", "inProgress"), or_else("")] = ""
+    items: Annotated[tuple[Item, ...], or_else(())] = ()
+    error: Annotated[TurnError | None, or_else(None)] = None
+    duration_ms: Annotated[int | None, or_else(None)] = None
 
 
 class Thread(Received):

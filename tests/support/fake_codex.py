@@ -1,0 +1,261 @@
+"""A fake Codex: threads, and turns whose course the person's words choose.
+
+Only for what the real one cannot be made to do; what it says has the form of version 0.163.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, Requested, encode
+from tests.support.fake_server import Ask, Failure, Raw, Result, Step, Tell
+
+INITIALIZED: Final[JsonObject] = {
+    "userAgent": "openclaw-codex-bridge/0.163.0 (Debian 12.0.0; x86_64) xterm (openclaw-codex-bridge; 0.1.0)",
+    "codexHome": "/home/sample/codex-home",
+    "platformFamily": "unix",
+    "platformOs": "linux",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A turn under way."""
+
+    thread: str
+    turn: str
+
+    def tell(self, method: str, **params: Json) -> Tell:
+        """A notification of this turn."""
+        return Tell(method, {"threadId": self.thread, "turnId": self.turn, **params})
+
+    def item(self, kind: str, **fields: Json) -> JsonObject:
+        """An item of this turn."""
+        return {"type": kind, "id": f"{kind}-{self.turn}", **fields}
+
+    def wants_to_run(self, command: str) -> JsonObject:
+        """The parameters of an approval request."""
+        return {"threadId": self.thread, "turnId": self.turn, "itemId": "call_1", "command": command, "cwd": "/"}
+
+    def began(self) -> Tell:
+        """The turn runs."""
+        turn: JsonObject = {"id": self.turn, "status": "inProgress", "items": [], "error": None}
+        return Tell("turn/started", {"threadId": self.thread, "turn": turn})
+
+    def ended(self, status: str = "completed", **fields: Json) -> Tell:
+        """The turn is over."""
+        turn: JsonObject = {"id": self.turn, "status": status, "items": [], "error": None, "durationMs": 5, **fields}
+        return Tell("turn/completed", {"threadId": self.thread, "turn": turn})
+
+    def said(self, text: str, *, pieces: int = 2) -> Iterable[Step]:
+        """An assistant message, streamed and then whole."""
+        item = self.item("agentMessage", text="", phase="final_answer")
+        yield self.tell("item/started", item=item)
+        size = -(-len(text) // pieces)
+        for start in range(0, len(text), size):
+            yield self.tell("item/agentMessage/delta", itemId=item["id"], delta=text[start : start + size])
+        yield self.tell("item/completed", item=item | {"text": text})
+
+
+Course: TypeAlias = Callable[[Running, str], Iterable[Step]]
+"""What happens in a turn: the turn, and the words after the one that chose the course."""
+
+
+def _echo(turn: Running, words: str) -> Iterable[Step]:
+    yield turn.began()
+    yield from turn.said(words or "pong")
+    count: JsonObject = {"totalTokens": 110, "inputTokens": 100, "cachedInputTokens": 0, "outputTokens": 10}
+    yield turn.tell("thread/tokenUsage/updated", tokenUsage={"total": count, "last": count, "modelContextWindow": 9000})
+    yield turn.ended()
+
+
+def _large(turn: Running, words: str) -> Iterable[Step]:
+    yield turn.began()
+    yield turn.tell("item/completed", item=turn.item("agentMessage", text="x" * int(words), phase="final_answer"))
+    yield turn.ended()
+
+
+def _stall(turn: Running, words: str) -> Iterable[Step]:
+    del words
+    yield turn.began()
+    yield turn.tell("item/agentMessage/delta", itemId="message", delta="Let me")
+
+
+def _new_words(turn: Running, words: str) -> Iterable[Step]:
+    """Values of enumerations that this client has never heard of."""
+    del words
+    yield turn.began()
+    yield Tell("thread/status/changed", {"threadId": turn.thread, "status": {"type": "dreaming"}})
+    yield turn.tell("item/completed", item=turn.item("commandExecution", command="ls", status="postponed"))
+    yield turn.tell("item/completed", item=turn.item("agentMessage", text="still here", phase="musing"))
+    yield turn.ended("fulfilled")
+
+
+def _fields_gone(turn: Running, words: str) -> Iterable[Step]:
+    """Known methods without fields that they always had."""
+    del words
+    yield turn.began()
+    yield turn.tell("item/started")
+    yield turn.tell("item/agentMessage/delta", itemId="message", delta="still ")
+    yield turn.tell("item/agentMessage/delta", delta="lost")
+    yield turn.tell("item/agentMessage/delta", itemId="message", delta="here")
+    yield turn.tell("item/completed", item={"type": "agentMessage", "id": "message"})
+    yield turn.tell("thread/tokenUsage/updated")
+    yield turn.tell("turn/plan/updated", plan=[{"step": "look"}])
+    yield turn.tell("error")
+    yield Tell("item/completed", {})
+    yield Tell("turn/completed", {"threadId": turn.thread, "turn": {"id": turn.turn}})
+
+
+def _types_changed(turn: Running, words: str) -> Iterable[Step]:
+    """An end of the turn whose details have other types than they used to."""
+    yield turn.began()
+    yield from turn.said(words)
+    yield turn.ended(durationMs=5.25, error={"message": None, "codexErrorInfo": 7})
+
+
+def _new_items(turn: Running, words: str) -> Iterable[Step]:
+    """Items and notifications of kinds that are new, one of them under a name that is known."""
+    del words
+    hologram = turn.item("hologram", beams=[1, 2, 3])
+    yield turn.began()
+    yield turn.tell("item/started", item=hologram)
+    yield turn.tell("item/hologram/delta", itemId="hologram", delta={"beam": 4})
+    yield turn.tell("item/completed", item=hologram)
+    yield turn.tell("item/completed", item={"type": "reasoning", "id": 17, "summary": "none"})
+    yield turn.tell("item/completed", item="no object at all")
+    yield from turn.said("still here")
+    yield turn.ended()
+
+
+def _junk(turn: Running, words: str) -> Iterable[Step]:
+    del words
+    yield turn.began()
+    yield Raw(b"SUCCESS: process 4711 ended\n")
+    yield Raw(b"\n   \r\n[]\n{}\n\xff\xfe\n{" + b"[" * 100_000 + b"\n")
+    yield from turn.said("still here")
+    yield turn.ended()
+
+
+def _stray(turn: Running, words: str) -> Iterable[Step]:
+    del words
+    yield turn.began()
+    odd_ids: list[Json] = [99_999, "19", None, 1.5, True, [], {}]
+    for odd in odd_ids:
+        yield Raw(encode({"id": odd, "result": {}}) + b"\n")
+    yield Raw(encode({"error": {"code": -32600, "message": "Invalid request"}, "id": 88_888}) + b"\n")
+    yield from turn.said("still here")
+    yield turn.ended()
+
+
+def _approval(turn: Running, words: str) -> Iterable[Step]:
+    yield turn.began()
+    params: JsonObject = {
+        "threadId": turn.thread,
+        "turnId": turn.turn,
+        "itemId": "call_1",
+        "command": words,
+        "cwd": "/",
+    }
+    yield Ask("item/commandExecution/requestApproval", params)
+
+
+def _twice(turn: Running, words: str) -> Iterable[Step]:
+    """The same request two times under one id, as a server does that replays what is still open."""
+    yield turn.began()
+    params: JsonObject = {
+        "threadId": turn.thread,
+        "turnId": turn.turn,
+        "itemId": "call_1",
+        "command": words,
+        "cwd": "/",
+    }
+    ask = encode({"id": 500, "method": "item/commandExecution/requestApproval", "params": params})
+    yield Raw(ask + b"\n" + ask + b"\n")
+    yield from turn.said("still here")
+    yield turn.ended()
+
+
+COURSES: Final[dict[str, Course]] = {
+    "echo": _echo,
+    "large": _large,
+    "stall": _stall,
+    "new-words": _new_words,
+    "fields-gone": _fields_gone,
+    "types-changed": _types_changed,
+    "new-items": _new_items,
+    "junk": _junk,
+    "stray": _stray,
+    "approval": _approval,
+    "twice": _twice,
+}
+
+
+class FakeCodex:
+    """The server's side of a connection, as a script."""
+
+    def __init__(self) -> None:
+        self._threads = 0
+        self._turns = 0
+        self._running: dict[str, Running] = {}
+        self._asking: list[Running] = []
+
+    def __call__(self, event: Event) -> Iterable[Step]:
+        """React to an event."""
+        match event:
+            case Requested(method="initialize"):
+                yield Result(INITIALIZED)
+            case Requested(method="account/read"):
+                yield Result({"account": None, "requiresOpenaiAuth": False})
+            case Requested(method="thread/start"):
+                self._threads += 1
+                yield Result(_opened(f"thr_{self._threads}"))
+            case Requested(method="thread/resume"):
+                yield Result(_opened(str(event.params["threadId"])))
+            case Requested(method="turn/start"):
+                yield from self._start(event)
+            case Requested(method="turn/interrupt"):
+                yield from self._interrupt(event)
+            case Requested():
+                yield Failure(-32600, f"Invalid request: unknown variant `{event.method}`")
+            case Answered() | Refused():
+                turn = self._asking.pop(0)
+                yield from turn.said(encode(event.result if isinstance(event, Answered) else event.message).decode())
+                yield turn.ended()
+            case _:
+                pass
+
+    def _start(self, request: Requested) -> Iterable[Step]:
+        self._turns += 1
+        turn = Running(str(request.params["threadId"]), f"turn_{self._turns}")
+        yield Result({"turn": {"id": turn.turn, "status": "inProgress", "items": [], "error": None}})
+        said = request.params["input"]
+        assert isinstance(said, list)
+        first = said[0]
+        assert isinstance(first, dict)
+        course, _, words = str(first["text"]).partition(" ")
+        if course == "stall":
+            self._running[turn.thread] = turn
+        if course == "approval":
+            self._asking.append(turn)
+        yield from COURSES[course](turn, words)
+
+    def _interrupt(self, request: Requested) -> Iterable[Step]:
+        turn = self._running.pop(str(request.params["threadId"]), None)
+        if turn is None or request.params["turnId"] not in ("", turn.turn):
+            yield Failure(-32600, "no active turn to interrupt")
+            return
+        yield Result({})
+        yield turn.ended("interrupted")
+
+
+def _opened(thread: str) -> JsonObject:
+    return {
+        "thread": {"id": thread, "cliVersion": "0.163.0", "cwd": "/workspace", "turns": []},
+        "model": "gpt-5.5",
+        "modelProvider": "loopback",
+        "cwd": "/workspace",
+        "instructionSources": [],
+        "approvalPolicy": "on-request",
+        "reasoningEffort": None,
+    }
