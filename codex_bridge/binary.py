@@ -7,7 +7,6 @@ launcher leaves the server behind (peers, section 3.1).
 
 import importlib
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +51,8 @@ def find_codex(explicit: Path | None = None, *, environ: Mapping[str, str] | Non
     tried.append(f"the environment variable {VARIABLE} (not set)")
     if wheel := _from_wheel(tried):
         return CodexBinary(wheel, "the wheel openai-codex-cli-bin")
+    import shutil  # last resort, and it brings three compressors with it
+
     on_path = shutil.which("codex", path=environ.get("PATH", os.defpath))
     if on_path is None:
         tried.append("PATH (no program called codex on it)")

@@ -108,7 +108,14 @@ class _Connection:
 
     server: Server
     opened: dict[str, ThreadOpened] = field(default_factory=dict[str, ThreadOpened])
-    """Threads that this server has loaded for us, by id."""
+    """Threads that this server has loaded for us, by the conversation they belong to."""
+
+    def close(self, thread_id: str) -> None:
+        """Forget a thread that the server has unloaded."""
+        for session_key, thread in self.opened.items():
+            if thread.thread.id == thread_id:
+                del self.opened[session_key]
+                return
 
 
 class CodexHarness:
@@ -234,19 +241,19 @@ class CodexHarness:
 
     async def _open_thread(self, connection: _Connection, turn: CodexTurn) -> ThreadOpened:
         request, lanes, client = turn.request, turn.lanes, connection.server.client
+        loaded = connection.opened.get(request.session_key)
+        if loaded is not None:
+            return loaded
         bound = await self._bindings.get(self._backend, request.session_key)
         if bound is not None:
-            loaded = connection.opened.get(bound.conversation)
-            if loaded is not None:
-                return loaded
             resumed = await self._resume(client, bound.conversation, turn)
             if resumed is not None:
-                connection.opened[resumed.thread.id] = resumed
+                connection.opened[request.session_key] = resumed
                 return resumed
         params = thread_start(request, lanes, self._settings.threads)
         turn.sent.append(SentRequest(THREAD_START.name, params))
         opened = await client.call(THREAD_START, params)
-        connection.opened[opened.thread.id] = opened
+        connection.opened[request.session_key] = opened
         await self._bindings.put(Binding(self._backend, request.session_key, opened.thread.id))
         return opened
 
@@ -308,7 +315,7 @@ class CodexHarness:
         match wire:
             case ThreadClosed(thread_id=thread_id):
                 if self._connection is not None:
-                    self._connection.opened.pop(thread_id, None)
+                    self._connection.close(thread_id)
             case ConfigWarned(summary=summary) | Warned(message=summary, thread_id=None):
                 logger.warning("codex: %s", summary)
             case _:

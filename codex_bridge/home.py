@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from platformdirs import user_state_path
-
 from codex_bridge.errors import CodexError
 
 APP: Final = "openclaw-codex-bridge"
@@ -84,7 +82,11 @@ def state_dir(environ: Mapping[str, str] | None = None) -> Path:
     """The folder of everything that the bridge keeps: CODEX_BRIDGE_STATE_DIR, else the platform's state folder."""
     environ = os.environ if environ is None else environ
     named = environ.get(STATE_VARIABLE, "").strip()
-    return Path(named).expanduser() if named else user_state_path(APP)
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_state_path  # only a gateway that names no folder needs it
+
+    return user_state_path(APP)
 
 
 def agent_dir(root: Path, agent: str) -> Path:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from codex_bridge.binary import CodexBinary
@@ -13,7 +14,6 @@ from codex_bridge.transports.stdio import spawned
 from codex_bridge.versions import ServerVersion, version_of
 from codex_bridge.wire.requests import INITIALIZE, Capabilities, ClientInfo, InitializeParams
 
-CLIENT: Final = ClientInfo(name="openclaw-codex-bridge", version="0.1.0", title="OpenClaw Codex bridge")
 QUIET: Final = (
     # Both reach for the network at every start (protocol reference, section 8).
     ("features.plugins", "false"),
@@ -22,6 +22,12 @@ QUIET: Final = (
     ("features.unbounded_connection_retries", "false"),
 )
 """Command-line overrides of every app-server that we start."""
+
+
+@cache  # not a constant: the first model that is made costs 20 ms, and an import should not
+def client_info() -> ClientInfo:
+    """Who we say we are."""
+    return ClientInfo(name="openclaw-codex-bridge", version="0.1.0", title="OpenClaw Codex bridge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,7 @@ async def handshake(client: Client) -> ServerVersion:
         ServerTooOldError: The server's version is below the floor.
         CodexError: The handshake failed; see `Client.call`.
     """
-    params = InitializeParams(client_info=CLIENT, capabilities=Capabilities(experimental_api=True))
+    params = InitializeParams(client_info=client_info(), capabilities=Capabilities(experimental_api=True))
     result = await client.call(INITIALIZE, params)
     version = version_of(result.user_agent)
     client.notify("initialized")

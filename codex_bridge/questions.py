@@ -12,7 +12,6 @@ from codex_bridge.errors import RefusalError
 from codex_bridge.rpc import METHOD_NOT_FOUND, Json, Requested
 from codex_bridge.wire.server_requests import (
     CURRENT_TIME,
-    NO,
     REQUESTS,
     CommandApproval,
     CurrentTime,
@@ -24,6 +23,7 @@ from codex_bridge.wire.server_requests import (
     ToolResult,
     ToolText,
     UserInputRequest,
+    refusals,
 )
 
 
@@ -52,7 +52,7 @@ def reply(request: Requested, now: Callable[[], float]) -> Reply:
         name = f"{asked.namespace}.{asked.tool}" if asked.namespace else asked.tool
         text = f"There is no tool called {name}."
         return Reply(ToolResult(success=False, content_items=[ToolText(text=text)]).to_wire(), thread_id, text)
-    no = NO.get(request.method)
+    no = refusals().get(request.method)
     if no is None:
         raise RefusalError(METHOD_NOT_FOUND, f"{request.method} is not supported by this client")
     return Reply(no.to_wire(), thread_id, f"{_what(asked)}, and nobody could be asked, so the answer was no.")

@@ -35,6 +35,8 @@ class LineFramer:
         Raises:
             MessageTooLargeError: A line exceeds the limit. What was buffered is gone; feed no more.
         """
+        # No line is longer than all that is here, so that lines need measuring only near the limit.
+        near = self._size + len(chunk) > self._limit
         lines = chunk.split(b"\n")
         rest = lines.pop()
         if lines and self._parts:
@@ -45,10 +47,10 @@ class LineFramer:
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
-        if self._size > self._limit or (lines and max(map(len, lines)) > self._limit):
+        if near and (self._size > self._limit or (lines and max(map(len, lines)) > self._limit)):
             self._parts.clear()
             raise MessageTooLargeError(self._limit)
-        return [line for line in (line.rstrip(b"\r") for line in lines) if line and not line.isspace()]
+        return [line for raw in lines if (line := raw.rstrip(b"\r")) and not line.isspace()]
 
     @property
     def pending(self) -> int:

@@ -4,6 +4,7 @@ Each method has an answer that grants nothing, so that a request is never left o
 accident. A method that is not listed here is refused with an error.
 """
 
+from functools import cache
 from typing import Literal, TypeAlias
 
 from codex_bridge.wire.base import RawObject, Received, Sent
@@ -165,15 +166,17 @@ ANSWERS: dict[str, type[Sent]] = {
 }
 """The model of our answer to each request."""
 
-_DENIED = LegacyDecision(decision=Denied(denied=Rejection(rejection="Nobody could be asked.")))
 
-NO: dict[str, Sent] = {
-    COMMAND_APPROVAL: Decision(decision="decline"),
-    FILE_CHANGE_APPROVAL: Decision(decision="decline"),
-    PERMISSIONS_APPROVAL: GrantedPermissions(permissions={}, scope="turn"),
-    ELICITATION: ElicitationAnswer(action="decline", content=None),
-    USER_INPUT: UserAnswers(answers={}),
-    LEGACY_COMMAND: _DENIED,
-    LEGACY_PATCH: _DENIED,
-}
-"""The answer that grants nothing, for each request that can be answered without doing anything."""
+@cache  # not a constant: making models builds their validators, and an import should not
+def refusals() -> dict[str, Sent]:
+    """The answer that grants nothing, for each request that can be answered without doing anything."""
+    denied = LegacyDecision(decision=Denied(denied=Rejection(rejection="Nobody could be asked.")))
+    return {
+        COMMAND_APPROVAL: Decision(decision="decline"),
+        FILE_CHANGE_APPROVAL: Decision(decision="decline"),
+        PERMISSIONS_APPROVAL: GrantedPermissions(permissions={}, scope="turn"),
+        ELICITATION: ElicitationAnswer(action="decline", content=None),
+        USER_INPUT: UserAnswers(answers={}),
+        LEGACY_COMMAND: denied,
+        LEGACY_PATCH: denied,
+    }

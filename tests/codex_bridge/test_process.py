@@ -22,7 +22,7 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.home import Home
-from codex_bridge.process import CLIENT, QUIET, Launch, Server, app_server, handshake
+from codex_bridge.process import QUIET, Launch, Server, app_server, client_info, handshake
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import MESSAGE_LIMIT, Json, JsonObject, Junk, Notified, Requested, Stray
 from codex_bridge.transports.stdio import TAIL_SIZE, spawned
@@ -61,12 +61,12 @@ async def test_the_handshake_asks_for_the_experimental_api_and_says_that_it_is_d
         await server.heard_of(Notified)
 
     capabilities: JsonObject = {"experimentalApi": True}
-    info: JsonObject = {"name": CLIENT.name, "version": CLIENT.version, "title": CLIENT.title}
+    info: JsonObject = {"name": client_info().name, "version": client_info().version, "title": client_info().title}
     assert server.heard == [
         Requested(1, "initialize", {"clientInfo": info, "capabilities": capabilities}),
         Notified("initialized", {}),
     ]
-    assert CLIENT.name.isascii()  # it becomes an HTTP header
+    assert client_info().name.isascii()  # it becomes an HTTP header
 
 
 @pytest.mark.parametrize("result", [{}, {"userAgent": 5}, {"userAgent": "codex"}, None])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from codex_bridge.errors import RefusalError
 from codex_bridge.questions import Reply, reply
 from codex_bridge.rpc import METHOD_NOT_FOUND, Json, JsonObject, Requested
-from codex_bridge.wire.server_requests import ANSWERS, NO, REQUESTS
+from codex_bridge.wire.server_requests import ANSWERS, REQUESTS, refusals
 
 PLACE: JsonObject = {"threadId": "thr_1", "turnId": "turn_1", "itemId": "i9"}
 WAS_NO = ", and nobody could be asked, so the answer was no."
@@ -101,9 +101,9 @@ def test_what_is_not_known_is_refused_by_name(method: str) -> None:
     assert (caught.value.code, caught.value.message) == (METHOD_NOT_FOUND, f"{method} is not supported by this client")
 
 
-@pytest.mark.parametrize("method", sorted(NO))
+@pytest.mark.parametrize("method", sorted(refusals()))
 def test_a_request_that_a_newer_server_words_otherwise_is_still_declined(method: str) -> None:
-    assert ask(method, threadId=7, serverName=None).result == NO[method].to_wire()
+    assert ask(method, threadId=7, serverName=None).result == refusals()[method].to_wire()
 
 
 def test_a_tool_call_that_cannot_be_read_is_refused() -> None:
@@ -112,9 +112,9 @@ def test_a_tool_call_that_cannot_be_read_is_refused() -> None:
 
 
 def test_every_request_that_is_read_has_an_answer_of_its_model() -> None:
-    assert ANSWERS.keys() == NO.keys() | {"item/tool/call", "currentTime/read"}
+    assert ANSWERS.keys() == refusals().keys() | {"item/tool/call", "currentTime/read"}
     assert REQUESTS.keys() <= ANSWERS.keys()
-    assert {method: type(no) for method, no in NO.items()} == {method: ANSWERS[method] for method in NO}
+    assert {method: type(no) for method, no in refusals().items()} == {method: ANSWERS[method] for method in refusals()}
 
 
 MEMBERS = st.sampled_from(["threadId", "turnId", "itemId", "callId", "tool", "namespace", "serverName", "command", "x"])

@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.questions import RefusalError, reply
+from codex_bridge.errors import RefusalError
+from codex_bridge.questions import reply
 from codex_bridge.rpc import Requested
 from codex_bridge.wire.notifications import DELTA_FIELDS, DELTAS, NOTIFICATIONS
 from codex_bridge.wire.requests import INITIALIZE, METHODS

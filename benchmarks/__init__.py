@@ -1,0 +1,1 @@
+"""What a turn costs our process, next to a client that does nothing else and to OpenAI's own SDK."""
