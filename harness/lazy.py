@@ -13,13 +13,13 @@ def lazily(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
 
     Args:
         package: The package's `__name__`.
-        names: Each public name, and the submodule that has it, relative to the package.
+        names: Each public name, and the module that has it.
     """
 
     def __getattr__(name: str) -> object:  # noqa: N807 - becomes the package's own (PEP 562)
-        submodule = names.get(name)
-        if submodule is None:
+        module = names.get(name)
+        if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{submodule}"), name)
+        return getattr(import_module(module), name)
 
     return __getattr__

@@ -1,0 +1,1 @@
+"""What gateways can test with: a sample workspace and update, as package data in `sample/`."""

@@ -1,0 +1,87 @@
+"""Which keys stand under `channels`, `surfaces`, `messages` and `commands`.
+
+Pure. A channel keeps keys of its own beside these.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from harness.config.agent_keys import SilentReply
+from harness.config.section import Section, Whole
+from harness.settings.agent import VisibleReplies
+
+
+class HeartbeatShown(Section):
+    """`channels.*.heartbeat`: what of a heartbeat a channel shows (prompt-builder 10.8)."""
+
+    show_ok: bool | None = None
+    show_alerts: bool | None = None
+    use_indicator: bool | None = None
+
+
+class ChannelAccount(Section):
+    """`channels.<channel>.accounts.<account>`."""
+
+    has_open_keys = True
+    heartbeat: HeartbeatShown | None = None
+
+
+class Channel(Section):
+    """`channels.<channel>`; `channels.defaults` has the same keys."""
+
+    has_open_keys = True
+    heartbeat: HeartbeatShown | None = None
+    accounts: dict[str, ChannelAccount] = Field(default_factory=dict[str, ChannelAccount])
+    require_mention: bool | None = None
+
+
+class Surface(Section):
+    """`surfaces.<surface>`."""
+
+    has_open_keys = True
+    silent_reply: SilentReply | None = None
+
+
+class GroupChat(Section):
+    """`messages.groupChat`."""
+
+    has_open_keys = True
+    visible_replies: VisibleReplies | None = None
+    unmentioned_inbound: str | None = None
+
+
+class Queue(Section):
+    """`messages.queue`: what happens to a message that arrives during a turn."""
+
+    has_open_keys = True
+    mode: str | None = None
+    debounce_ms: Annotated[Whole, Field(ge=0)] | None = None
+    cap: Annotated[Whole, Field(ge=1)] | None = None
+
+
+class Speech(Section):
+    """`messages.tts`: spoken replies; the voice provider keeps keys of its own here."""
+
+    has_open_keys = True
+    auto: Literal["off", "always", "inbound", "tagged"] = "off"
+    persona: str | None = None
+    max_text_length: Annotated[Whole, Field(ge=1)] | None = None
+
+
+class Messages(Section):
+    """`messages`."""
+
+    has_open_keys = True
+    visible_replies: VisibleReplies | None = None
+    group_chat: GroupChat = GroupChat.model_construct()
+    queue: Queue = Queue.model_construct()
+    tts: Speech = Speech.model_construct()
+
+
+class Commands(Section):
+    """`commands`: how owners are named in the prompt (prompt-builder 11.7)."""
+
+    has_open_keys = True
+    owner_display: Literal["raw", "hash"] = "raw"
+    owner_display_secret: str | None = None

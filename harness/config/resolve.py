@@ -1,0 +1,113 @@
+"""How the defaults, an agent's entry and the machine become the settings of one agent.
+
+Pure.
+"""
+
+from harness.config.agent_keys import AgentDefaults, AgentEntry, Subagents
+from harness.config.heartbeat_rules import heartbeat_of, visibility_of
+from harness.config.levels import filled
+from harness.config.model_rules import models_of
+from harness.config.read import Config
+from harness.config.root import OpenClawConfig
+from harness.config.roster import agent_id_of, default_agent_id, entry_of, workspace_of
+from harness.config.skill_rules import skills_of
+from harness.config.surroundings import Surroundings
+from harness.config.timezones import ENVELOPE_WORDS, is_zone_name, user_timezone
+from harness.config.workspace_rules import files_of, trimmed
+from harness.settings.agent import (
+    AgentSettings,
+    OwnerSettings,
+    ReplySettings,
+    SpeechSettings,
+    SubagentSettings,
+    ToolSettings,
+)
+from harness.settings.excerpts import ExcerptLimits
+from harness.settings.memory import MemorySettings, StartupSettings
+from harness.settings.times import TimeSettings
+
+
+def resolve_agent(
+    config: Config, agent_id: str, surroundings: Surroundings, *, anthropic_oauth: bool = False
+) -> AgentSettings:
+    """Return everything that the configuration says about one agent.
+
+    The same configuration gives an equal value, so keep it as long as `ConfigSource.current` returns the same one.
+
+    Args:
+        config: The configuration.
+        agent_id: Any spelling of the id; an agent that the list does not name has the defaults.
+        surroundings: Facts about the machine.
+        anthropic_oauth: The agent's provider is Anthropic by OAuth or setup token; heartbeats are then hourly.
+    """
+    values, wanted, tools = config.values, agent_id_of(agent_id), config.values.tools
+    defaults, entry = values.agents.defaults, entry_of(values, wanted) or AgentEntry()
+    time, workspace = _time(defaults, surroundings), workspace_of(values, wanted, surroundings)
+    repo_root = (defaults.repo_root or "").strip()
+    return AgentSettings(
+        id=wanted,
+        name=entry.name,
+        is_default=wanted == default_agent_id(values),
+        workspace=workspace,
+        repo_root=surroundings.path(repo_root) if repo_root else None,
+        models=models_of(defaults, entry),
+        turn_timeout_seconds=defaults.timeout_seconds,
+        files=files_of(values, entry),
+        skills=skills_of(config, entry, surroundings, workspace),
+        memory=filled(MemorySettings(), values.memory),
+        startup=filled(StartupSettings(), defaults.startup_context),
+        excerpts=filled(ExcerptLimits(), entry.context_limits, defaults.context_limits),
+        post_compaction_sections=trimmed(defaults.compaction.post_compaction_sections or ()),
+        heartbeat=heartbeat_of(
+            values, wanted, time=time, is_timezone=surroundings.is_timezone, anthropic_oauth=anthropic_oauth
+        ),
+        visibility=visibility_of(values),
+        time=time,
+        speech=_speech(values),
+        subagents=_subagents(defaults, entry),
+        owner=_owner(values),
+        tools=ToolSettings(workspace_only=tools.fs.workspace_only, plan_tool=tools.experimental.plan_tool),
+        replies=_replies(values),
+    )
+
+
+def _time(defaults: AgentDefaults, surroundings: Surroundings) -> TimeSettings:
+    envelope = defaults.envelope_timezone.strip()
+    word = envelope.lower() if envelope.lower() in ENVELOPE_WORDS else envelope
+    return TimeSettings(
+        timezone=user_timezone(defaults.user_timezone, surroundings.host_timezone, surroundings.is_timezone),
+        host_timezone=surroundings.host_timezone,
+        clock=surroundings.host_clock if defaults.time_format == "auto" else defaults.time_format,
+        envelope_timezone=word if is_zone_name(word, ENVELOPE_WORDS, surroundings.is_timezone) else "utc",
+        envelope_timestamp=defaults.envelope_timestamp == "on",
+        envelope_elapsed=defaults.envelope_elapsed == "on",
+    )
+
+
+def _speech(values: OpenClawConfig) -> SpeechSettings:
+    written, built_in = values.messages.tts, SpeechSettings()
+    return SpeechSettings(
+        auto=written.auto,
+        persona=(written.persona or "").strip() or None,
+        max_chars=min(built_in.max_chars, written.max_text_length or built_in.max_chars),
+    )
+
+
+def _subagents(defaults: AgentDefaults, entry: AgentEntry) -> SubagentSettings:
+    own, shared = entry.subagents or Subagents(), defaults.subagents or Subagents()
+    return SubagentSettings(
+        delegation_mode=own.delegation_mode or shared.delegation_mode or "suggest",
+        thinking=own.thinking or shared.thinking,
+    )
+
+
+def _owner(values: OpenClawConfig) -> OwnerSettings:
+    written = values.commands
+    return OwnerSettings(display=written.owner_display, secret=(written.owner_display_secret or "").strip() or None)
+
+
+def _replies(values: OpenClawConfig) -> ReplySettings:
+    written = values.messages
+    return ReplySettings(
+        visible=written.visible_replies, group_visible=written.group_chat.visible_replies or written.visible_replies
+    )

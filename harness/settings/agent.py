@@ -1,0 +1,108 @@
+"""Which settings one agent runs with, every level merged and every default filled in.
+
+Pure values. The numbers without a remark are those of prompt-builder 14; sizes in characters are UTF-16 units.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from harness.settings.excerpts import ExcerptLimits
+from harness.settings.files import FileSettings
+from harness.settings.heartbeat import ChannelVisibility, HeartbeatSettings
+from harness.settings.memory import MemorySettings, StartupSettings
+from harness.settings.skills import SkillSettings
+from harness.settings.times import TimeSettings
+
+DelegationMode = Literal["suggest", "prefer"]
+VisibleReplies = Literal["automatic", "message_tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechSettings:
+    """What the prompt says of spoken replies (prompt-builder 11.6)."""
+
+    auto: Literal["off", "always", "inbound", "tagged"] = "off"
+    persona: str | None = None
+    max_chars: int = 1_500
+    summarise: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Which models an agent uses."""
+
+    primary: str | None = None
+    fallbacks: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Model by alias, sorted by alias."""
+    harness_ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Explicit `agentRuntime.id` by model."""
+    thinking: str | None = None
+    reasoning: Literal["on", "off", "stream"] | None = None
+    fast_mode: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentSettings:
+    """How far an agent hands work on."""
+
+    delegation_mode: DelegationMode = "suggest"
+    thinking: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerSettings:
+    """How the owners are named in the prompt."""
+
+    display: Literal["raw", "hash"] = "raw"
+    secret: str | None = field(default=None, repr=False)
+    """Key of the hashes; None: whoever renders makes one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSettings:
+    """What the prompt must know of the tools."""
+
+    workspace_only: bool = False
+    """The file tools stay inside the workspace."""
+    plan_tool: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplySettings:
+    """How an answer becomes visible; None: by the kind of chat."""
+
+    visible: VisibleReplies | None = None
+    group_visible: VisibleReplies | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """Everything that the configuration says about one agent."""
+
+    id: str = "main"
+    name: str | None = None
+    is_default: bool = True
+    workspace: Path
+    repo_root: Path | None = None
+    """None: found from the workspace."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    turn_timeout_seconds: float | None = None
+    files: FileSettings = field(default_factory=FileSettings)
+    skills: SkillSettings
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    startup: StartupSettings = field(default_factory=StartupSettings)
+    excerpts: ExcerptLimits = field(default_factory=ExcerptLimits)
+    post_compaction_sections: tuple[str, ...] = ()
+    """Titles of AGENTS.md that are said again after a compaction; empty: none."""
+    heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+    visibility: ChannelVisibility = field(default_factory=ChannelVisibility)
+    """What of a heartbeat each channel shows."""
+    time: TimeSettings = field(default_factory=TimeSettings)
+    speech: SpeechSettings = field(default_factory=SpeechSettings)
+    subagents: SubagentSettings = field(default_factory=SubagentSettings)
+    owner: OwnerSettings = field(default_factory=OwnerSettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
+    replies: ReplySettings = field(default_factory=ReplySettings)

@@ -1,0 +1,47 @@
+"""What a tool of the agent is, whoever offers it and whichever backend registers it.
+
+Pure values. A gateway registers them with the backend; a tool is a plain value, so that the list of an agent's tools
+can be compared, sorted and fingerprinted.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from harness.json_value import Json
+
+LONGEST_NAME = 80
+"""How much of a strange argument's name is repeated to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool call came to."""
+
+    success: bool
+    text: str
+    """What the model reads."""
+    ends_turn: bool = False
+    """The turn has nothing more to do once the model has read this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool of the agent."""
+
+    name: str
+    description: str
+    """What the model is told of it; the same on every turn."""
+    input_schema: Mapping[str, Json]
+    """The JSON schema of its arguments, an object."""
+    call: Callable[[Mapping[str, Json]], Awaitable[ToolResult]]
+    """Takes the model's arguments; a call that cannot be served says why in its result and raises nothing."""
+
+
+def strange_argument(tool: str, schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> str:
+    """Return the sentence for an argument that a tool's schema does not have; empty when there is none."""
+    properties = schema.get("properties")
+    known = sorted(properties) if isinstance(properties, dict) else []
+    strange = sorted(set(arguments).difference(known))
+    if not strange:
+        return ""
+    return f"{strange[0][:LONGEST_NAME]!r} is no argument of {tool}; it takes {', '.join(known)}."
