@@ -1,0 +1,206 @@
+"""Which workspace files a run carries, in order, and why the others are left out.
+
+Loads the files through the guard, applies the rules of `harness.workspace.filters`, lets hooks change the list, and
+applies those rules again that a hook must not undo. Who may see the memory is decided elsewhere: such files are
+marked. How much of each file fits is decided by `harness.workspace.budget`.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.settings.heartbeat import HeartbeatSettings
+from harness.workspace.entries import LeftOutFile, Notice, NoticeCode, WorkspaceFile
+from harness.workspace.filters import (
+    Sifted,
+    completed_rule,
+    context_mode_rule,
+    heartbeat_rule,
+    session_rule,
+    sift,
+)
+from harness.workspace.hook_results import settle
+from harness.workspace.hooks import UNKNOWN_SESSION, BootstrapEvent, BootstrapHooks, hook_files
+from harness.workspace.memory_files import MemoryKind, MemoryPlaces, memory_places
+from harness.workspace.names import BOOTSTRAP, LOAD_ORDER, MEMORY, ContextMode, RunKind, base_name, session_kind
+from harness.workspace.reader import GuardedReader
+from harness.workspace.reads import Content, Missing, Refused, not_utf8_notice
+from harness.workspace.setup_status import read_setup
+
+MOST_WORKSPACES = 64
+"""Workspaces whose loaded files are kept as they are (prompt-builder 7.3)."""
+
+HOOK_REMOVED = "a hook removed it"
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapRequest:
+    """The run that wants its workspace files."""
+
+    workspace: str
+    """The folder of the agent that the run belongs to; an absolute path."""
+    agent_id: str
+    session_key: str | None = None
+    session_id: str | None = None
+    run: RunKind = RunKind.DEFAULT
+    context: ContextMode = ContextMode.FULL
+    heartbeat: HeartbeatSettings | None = None
+    """The agent's heartbeat settings; None when there is no configuration."""
+    config: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What hooks see as the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapFiles:
+    """The files of a run."""
+
+    files: tuple[WorkspaceFile, ...]
+    left_out: tuple[LeftOutFile, ...]
+    notices: tuple[Notice, ...]
+    setup_complete: bool
+
+
+class Bootstrap:
+    """Resolves the workspace files of runs; one object serves all agents of a gateway.
+
+    Args:
+        reader: Reads and remembers the files.
+        hooks: The operator's `agent:bootstrap` hooks.
+        home: What `~` in a hook's path stands for.
+    """
+
+    def __init__(self, reader: GuardedReader, *, hooks: BootstrapHooks | None = None, home: str = "/") -> None:
+        self._reader = reader
+        self._hooks = hooks or BootstrapHooks()
+        self._home = home
+        self._loaded: OrderedDict[str, tuple[WorkspaceFile, ...]] = OrderedDict()
+        self._names: OrderedDict[str, tuple[int, frozenset[str]]] = OrderedDict()
+
+    async def load(self, workspace: str) -> tuple[WorkspaceFile, ...]:
+        """Load all prompt files of a workspace, missing ones included, save for a missing MEMORY.md.
+
+        While nothing changes, the very same tuple is returned.
+        """
+        previous = self._loaded.get(workspace, ())
+        known = {file.name: file for file in previous}
+        files: list[WorkspaceFile] = []
+        places: MemoryPlaces | None = None
+        for name in LOAD_ORDER:
+            path = f"{workspace}/{name}"
+            read = await self._reader.read(workspace, path)
+            if name == MEMORY and (isinstance(read, Missing) or not self._has_exact_name(workspace, name)):
+                continue
+            kind = MemoryKind.ROOT if name == MEMORY else None
+            if kind is None and isinstance(read, Content) and read.real_path != path:
+                # Asked anew each time: the links of the memory may change without this file.
+                places = places or memory_places(workspace)
+                kind = places.kind(read.real_path)
+            file = known.get(name)
+            if file is None or file.read is not read or file.memory is not kind:
+                file = WorkspaceFile(name, path, read, kind)
+            files.append(file)
+        loaded = tuple(files)
+        if len(loaded) == len(previous) and all(new is old for new, old in zip(loaded, previous, strict=True)):
+            loaded = previous
+        self._loaded[workspace] = loaded
+        self._loaded.move_to_end(workspace)
+        if len(self._loaded) > MOST_WORKSPACES:
+            self._loaded.popitem(last=False)
+        return loaded
+
+    async def resolve(self, request: BootstrapRequest) -> BootstrapFiles:
+        """Return the files that the run carries, in order."""
+        loaded = await self.load(request.workspace)
+        setup = await read_setup(self._reader, request.workspace)
+        completed = setup.completed or _has_no_bootstrap(loaded)
+        done = completed_rule(_bootstrap_paths(request.workspace, completed=completed), completed=completed)
+        mode = context_mode_rule(request.context, request.run)
+        session = session_rule(session_kind(request.session_key or request.session_id))
+        first = sift(loaded, (session, done, mode))
+        files, notices = first.files, setup.notices
+        if self._hooks.any:
+            files, from_hooks = await self._hooked(request, loaded, files)
+            notices += from_hooks
+        last = sift(files, (done, heartbeat_rule(request.run, request.heartbeat)))
+        single = _without_duplicates(last.files)
+        paths = {file.path for file in single.files}
+        removed = tuple(
+            LeftOutFile(file.name, file.path, HOOK_REMOVED)
+            for file in first.files
+            if file.path not in {after.path for after in files}
+        )
+        left_out = tuple(out for out in first.left_out + removed + last.left_out if out.path not in paths)
+        notices += tuple(map(_duplicate_notice, single.left_out)) + _reading_notices(single.files)
+        return BootstrapFiles(single.files, left_out + single.left_out, notices, completed)
+
+    async def _hooked(
+        self, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], files: tuple[WorkspaceFile, ...]
+    ) -> tuple[tuple[WorkspaceFile, ...], tuple[Notice, ...]]:
+        event = BootstrapEvent(
+            workspace_dir=request.workspace,
+            files=hook_files(files),
+            config=request.config,
+            session_key=request.session_key or request.session_id or UNKNOWN_SESSION,
+            session_id=request.session_id,
+            agent_id=request.agent_id,
+        )
+        event = await self._hooks.run(event)
+        hooked = await settle(event.files, before=loaded, root=request.workspace, home=self._home, reader=self._reader)
+        return hooked.files, (*event.notices, *hooked.notices)
+
+    def _has_exact_name(self, workspace: str, name: str) -> bool:
+        """Whether the folder holds that name in that case; elsewhere `memory.md` would answer to MEMORY.md too."""
+        try:
+            changed_ns = Path(workspace).stat().st_mtime_ns
+            known = self._names.get(workspace)
+            if known is None or known[0] != changed_ns:
+                known = changed_ns, frozenset(os.listdir(workspace))  # noqa: PTH208 - names alone are wanted
+                self._names[workspace] = known
+                if len(self._names) > MOST_WORKSPACES:
+                    self._names.popitem(last=False)
+        except OSError:
+            return False
+        return name in known[1]
+
+
+def _has_no_bootstrap(files: tuple[WorkspaceFile, ...]) -> bool:
+    return any(file.name == BOOTSTRAP and file.missing for file in files)
+
+
+def _bootstrap_paths(workspace: str, *, completed: bool) -> frozenset[str]:
+    path = f"{workspace}/{BOOTSTRAP}"
+    return frozenset((path, os.path.realpath(path))) if completed else frozenset()
+
+
+def _without_duplicates(files: tuple[WorkspaceFile, ...]) -> Sifted:
+    """Keep one entry per real file: the first, but rather the file under its own name than a link to it."""
+    owners = {file.real_path: file.name for file in files if file.name == base_name(file.real_path)}
+    kept: dict[str, WorkspaceFile] = {}
+    left_out: list[LeftOutFile] = []
+    for file in files:
+        other = kept[file.real_path].name if file.real_path in kept else owners.get(file.real_path, file.name)
+        if file.real_path in kept or other != file.name:
+            left_out.append(LeftOutFile(file.name, file.path, f"it is the same file as {other}"))
+        else:
+            kept[file.real_path] = file
+    return Sifted(tuple(kept.values()), tuple(left_out))
+
+
+def _duplicate_notice(out: LeftOutFile) -> Notice:
+    return Notice(NoticeCode.DUPLICATE, out.path, f"{out.path} is not repeated in the prompt: {out.reason}.")
+
+
+def _reading_notices(files: tuple[WorkspaceFile, ...]) -> tuple[Notice, ...]:
+    notices: list[Notice] = []
+    for file in files:
+        match file.read:
+            case Refused() as refused:
+                text = f"{file.path} was not read: {refused.reason}."
+                notices.append(Notice(NoticeCode.REFUSED, file.path, text))
+            case Content(invalid=invalid) if invalid:
+                notices.append(Notice(NoticeCode.NOT_UTF8, file.path, not_utf8_notice(file.path, invalid)))
+            case _:
+                pass
+    return tuple(notices)

@@ -1,0 +1,129 @@
+"""What the files are after hooks have run: the hooks' entries made sound again.
+
+Reads, through the guard, files that a hook named without giving their text. Entries without a usable path are
+dropped, paths are made absolute, and a memory file stays known as one under whatever name or path a hook gave it.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.home_paths import at_home
+from harness.workspace.boundaries import without_lone_surrogates
+from harness.workspace.entries import Notice, NoticeCode, WorkspaceFile
+from harness.workspace.hooks import HookFile
+from harness.workspace.memory_files import MemoryKind, memory_places, named_like_memory
+from harness.workspace.names import base_name
+from harness.workspace.reader import GuardedReader
+from harness.workspace.reads import Content, Missing, ReadResult
+
+_TELLING = 16
+"""A memory shorter than this may stand inside another text by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookedFiles:
+    """The files after the hooks, and the entries that were no use."""
+
+    files: tuple[WorkspaceFile, ...]
+    notices: tuple[Notice, ...]
+
+
+async def settle(
+    entries: Sequence[object], *, before: Sequence[WorkspaceFile], root: str, home: str, reader: GuardedReader
+) -> HookedFiles:
+    """Turn what hooks left into workspace files.
+
+    Args:
+        entries: The list as the hooks left it.
+        before: All files loaded for the run, those that a rule had already left out included.
+        root: The workspace.
+        home: What `~` stands for.
+        reader: Reads entries without content.
+    """
+    is_copy = _CopyOfMemory(before)
+    files: list[WorkspaceFile] = []
+    notices: list[Notice] = []
+    for entry in entries:
+        file = await _settle_one(entry, root=root, home=home, reader=reader, is_copy=is_copy)
+        if isinstance(file, Notice):
+            notices.append(file)
+        else:
+            files.append(file)
+    return HookedFiles(tuple(files), tuple(notices))
+
+
+async def _settle_one(
+    entry: object, *, root: str, home: str, reader: GuardedReader, is_copy: "_CopyOfMemory"
+) -> WorkspaceFile | Notice:
+    if not isinstance(entry, HookFile):
+        return _dropped("an entry", f"is a {type(entry).__name__} and not a HookFile")
+    path: object = entry.path
+    if not isinstance(path, str) or not path.strip():
+        return _dropped(f"the entry {entry.name!r}", "has no path")
+    shown = absolute_path(path, root=root, home=home)
+    source = entry.source
+    if source is not None and _untouched(entry, source):
+        return source
+    name = str(entry.name or "").strip() or base_name(shown)
+    read = await _read(entry, shown, root=root, reader=reader)
+    real = read.real_path if isinstance(read, Content) else shown
+    memory = (
+        (None if source is None else source.memory)
+        or memory_places(root).kind(real)
+        or named_like_memory(name)
+        or (MemoryKind.NAMED if isinstance(read, Content) and is_copy(read.text) else None)
+    )
+    return WorkspaceFile(name=name, path=shown, read=read, memory=memory, from_hook=True)
+
+
+def absolute_path(path: str, *, root: str, home: str) -> str:
+    """Make a path absolute and plain: trimmed, `~` expanded, relative to the workspace, without `..`."""
+    return os.path.normpath(Path(root, at_home(path, home)))
+
+
+def _untouched(entry: HookFile, source: WorkspaceFile) -> bool:
+    read_before = isinstance(source.read, Content)
+    return (entry.name, entry.path, entry.content, entry.missing) == (
+        source.name,
+        source.path,
+        source.text if read_before else None,
+        not read_before,
+    )
+
+
+async def _read(entry: HookFile, shown: str, *, root: str, reader: GuardedReader) -> ReadResult:
+    if entry.missing:
+        return Missing()
+    if entry.content is None:
+        return await reader.read(root, shown)
+    return Content(without_lone_surrogates(entry.content), _real(shown), identity=None)
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)
+
+
+class _CopyOfMemory:
+    """Whether a text holds all of a memory file's text, white space aside. Computed only when a hook changed one."""
+
+    def __init__(self, before: Sequence[WorkspaceFile]) -> None:
+        self._before = before
+        self._memories: frozenset[str] | None = None
+
+    def __call__(self, text: str) -> bool:
+        if self._memories is None:
+            self._memories = frozenset(_likeness(file.text) for file in self._before if file.memory) - {""}
+        likeness = _likeness(text) if self._memories else ""
+        return any(memory == likeness or (len(memory) >= _TELLING and memory in likeness) for memory in self._memories)
+
+
+def _likeness(text: str) -> str:
+    """Reduce a text to what a copy of it keeps, whatever happens to the white space."""
+    return " ".join(text.split())
+
+
+def _dropped(what: str, why: str) -> Notice:
+    text = f"A hook on agent:bootstrap left {what} that {why}; it was dropped. Give each file a name and a path."
+    return Notice(NoticeCode.HOOK_ENTRY, "agent:bootstrap", text)

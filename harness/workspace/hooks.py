@@ -1,0 +1,144 @@
+"""How code of the gateway's operator may change the prompt files of a run: `agent:bootstrap` hooks.
+
+Hooks run one after the other. Each works on a copy of the file list: a hook that fails, or leaves something that is
+not a list, is reported, and the list goes on as it was before. Nothing a hook does outlasts the run.
+"""
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import anyio
+
+from harness.workspace.entries import Notice, NoticeCode, WorkspaceFile
+from harness.workspace.reads import Content
+
+HOOK_SECONDS = 10.0
+"""How long a waiting hook may hold up a run."""
+
+UNKNOWN_SESSION = "unknown"
+"""The session key of an event when there is neither a key nor an id (prompt-builder 7.5)."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class HookFile:
+    """A prompt file as hooks see it; freely changed, added and removed."""
+
+    name: str
+    path: str | None
+    """Absolute, or relative to the workspace, or beginning with `~`. An entry without one is dropped."""
+    content: str | None = None
+    """The text to inject; None with `missing` false has the file read from `path`."""
+    missing: bool = False
+    source: WorkspaceFile | None = None
+    """The loaded file that this entry stands for; hooks leave it alone."""
+
+
+@dataclass(slots=True)
+class BootstrapEvent:
+    """What an `agent:bootstrap` hook gets. It may change `files` in place or put another list there."""
+
+    workspace_dir: str
+    files: list[HookFile]
+    config: Mapping[str, object]
+    session_key: str
+    session_id: str | None
+    agent_id: str
+    type: str = "agent"
+    action: str = "bootstrap"
+    messages: list[str] = field(default_factory=list[str])
+    """Not delivered anywhere for this event."""
+    notices: list[Notice] = field(default_factory=list[Notice])
+    """What the operator should be told."""
+
+
+Hook = Callable[[BootstrapEvent], Awaitable[object] | object]
+"""A plain or an async function; what it returns is ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Registered:
+    name: str
+    hook: Hook
+
+
+class BootstrapHooks:
+    """The registered hooks, in the order in which they run.
+
+    Args:
+        enabled: `hooks.internal.enabled`; false keeps every hook from running.
+        seconds: How long one waiting hook may take.
+    """
+
+    def __init__(self, *, enabled: bool = True, seconds: float = HOOK_SECONDS) -> None:
+        self._enabled = enabled
+        self._seconds = seconds
+        self._of_event: dict[str, list[_Registered]] = {"agent": [], "agent:bootstrap": []}
+
+    def register(self, hook: Hook, *, name: str, event: str = "agent:bootstrap") -> None:
+        """Add a hook. Hooks for `agent` run before those for `agent:bootstrap`, each group as registered.
+
+        Args:
+            hook: The function to call.
+            name: What reports call it.
+            event: `agent` or `agent:bootstrap`.
+
+        Raises:
+            ValueError: `event` is some other event.
+        """
+        if event not in self._of_event:
+            raise ValueError(f"hook {name!r}: event {event!r} is not one of 'agent', 'agent:bootstrap'")
+        self._of_event[event].append(_Registered(name, hook))
+
+    @property
+    def any(self) -> bool:
+        """Whether a hook would run."""
+        return self._enabled and any(self._of_event.values())
+
+    async def run(self, event: BootstrapEvent) -> BootstrapEvent:
+        """Run the hooks and return the event with the files and notices that they left."""
+        if not self._enabled:
+            return event
+        for registered in (hook for hooks in self._of_event.values() for hook in hooks):
+            event = await self._run_one(registered, event)
+        return event
+
+    async def _run_one(self, registered: _Registered, event: BootstrapEvent) -> BootstrapEvent:
+        mine = replace(event, files=[replace(file) for file in event.files], notices=list(event.notices))
+        try:
+            with anyio.fail_after(self._seconds):
+                answer = registered.hook(mine)
+                if inspect.isawaitable(answer):
+                    await answer
+        except TimeoutError:
+            return _failed(event, registered.name, f"took longer than {self._seconds:g} s")
+        except Exception as error:  # A hook is foreign code: whatever it raises must not cost the person the turn.
+            _log.warning("hook %s failed on agent:bootstrap", registered.name, exc_info=True)
+            return _failed(event, registered.name, f"failed with {type(error).__name__}: {error}")
+        files = cast("object", mine.files)
+        if not isinstance(files, list):
+            return _failed(event, registered.name, f"left a {type(files).__name__} where the list of files was")
+        return replace(event, files=mine.files, notices=mine.notices)
+
+
+def hook_files(files: Sequence[WorkspaceFile]) -> list[HookFile]:
+    """Make the copies that hooks work on."""
+    return [
+        HookFile(
+            name=file.name,
+            path=file.path,
+            content=file.text if isinstance(file.read, Content) else None,
+            missing=not isinstance(file.read, Content),
+            source=file,
+        )
+        for file in files
+    ]
+
+
+def _failed(event: BootstrapEvent, name: str, what: str) -> BootstrapEvent:
+    text = f"Hook {name} {what}; its changes to the prompt files were ignored. Repair or disable the hook."
+    return replace(event, notices=[*event.notices, Notice(NoticeCode.HOOK_FAILED, name, text)])

@@ -1,0 +1,150 @@
+"""What a workspace file holds now, without reading again what has not changed.
+
+Touches the disk. An unchanged file costs one `stat`; a changed one is inspected and loaded by
+`harness.workspace.guard`. One reader serves all agents: files that several of them share are read and held once.
+"""
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import anyio
+
+from harness.workspace.guard import Candidate, TransientReadError, identity_of, inspect, load
+from harness.workspace.reads import Content, FileIdentity, Missing, ReadResult, Refusal, Refused
+
+ATTEMPTS = 3
+"""How often a read is tried when the system, or a writer in mid-write, asks for patience (prompt-builder 7.1)."""
+
+RETRY_SECONDS = 0.05
+"""Pause between attempts (prompt-builder 7.1)."""
+
+CACHE_BYTES = 32 * 1024 * 1024
+"""Size on disk of the texts held, all workspaces together."""
+
+_MOST_PATHS = 4096
+
+_UNSTABLE = frozenset({Refusal.RACE, Refusal.UNREADABLE, Refusal.BAD_PATH})
+"""Refusals that the file's identity does not vouch for: the next turn looks again."""
+
+Wait = Callable[[float], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    identity: FileIdentity
+    settled: bool
+    result: Content | Refused
+
+    @property
+    def cost(self) -> int:
+        return self.identity.size if isinstance(self.result, Content) else 0
+
+
+class GuardedReader:
+    """Reads workspace files through the guard and remembers them.
+
+    Args:
+        wait: Sleeps for a number of seconds between attempts.
+        now_ns: The time in nanoseconds since the epoch, on the file system's clock.
+        open_file: `os.open`, or a wrapper around it.
+        cache_bytes: How much to hold, measured on disk.
+    """
+
+    def __init__(
+        self,
+        *,
+        wait: Wait = anyio.sleep,
+        now_ns: Callable[[], int] = time.time_ns,
+        open_file: Callable[..., int] = os.open,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        self._wait = wait
+        self._now_ns = now_ns
+        self._open_file = open_file
+        self._cache_bytes = cache_bytes
+        self._seen: OrderedDict[tuple[str, str], _Seen] = OrderedDict()
+        self._held_bytes = 0
+        self._settled: WeakValueDictionary[Candidate, Content] = WeakValueDictionary()
+
+    async def read(self, root: str, path: str) -> ReadResult:
+        """Read `path`, absolute or relative to the workspace `root`.
+
+        An unchanged file gives the very same result object again. Never raises for the state of the disk: whatever
+        keeps the file from being read is a `Missing` or a `Refused`.
+        """
+        full = os.path.join(root, path)  # noqa: PTH118 - on every turn, and a Path costs more than the stat
+        identity = _identity_at(full)
+        if isinstance(identity, Missing):
+            self._forget((root, full))
+            return identity
+        seen = self._seen.get((root, full))
+        if seen is not None and seen.settled and seen.identity == identity:
+            self._seen.move_to_end((root, full))
+            return seen.result
+        return await self._read_with_patience(root, full)
+
+    async def _read_with_patience(self, root: str, full: str) -> ReadResult:
+        result: ReadResult = Refused(Refusal.RACE)
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                await self._wait(RETRY_SECONDS)
+            try:
+                result = self._read_once(root, full)
+            except TransientReadError as error:
+                result = Refused(Refusal.UNREADABLE, error.strerror or "try again later")
+            else:
+                if result != Refused(Refusal.RACE):
+                    break
+        return result
+
+    def _read_once(self, root: str, full: str) -> ReadResult:
+        real_root = os.path.realpath(root)
+        found = inspect(real_root, full)
+        now = self._now_ns()
+        result = self._load(real_root, found) if isinstance(found, Candidate) else found
+        identity = found.identity if isinstance(found, Candidate) else _identity_at(full)
+        if isinstance(result, Missing) or not isinstance(identity, FileIdentity) or _is_unstable(result):
+            self._forget((root, full))
+            return result
+        settled = identity.is_settled(now)
+        if settled and isinstance(result, Content):
+            self._settled[Candidate(result.real_path, identity)] = result
+        return self._remember((root, full), _Seen(identity, settled, result))
+
+    def _load(self, real_root: str, found: Candidate) -> ReadResult:
+        held = self._settled.get(found)
+        return load(real_root, found, open_file=self._open_file) if held is None else held
+
+    def _remember(self, key: tuple[str, str], new: _Seen) -> Content | Refused:
+        old = self._seen.get(key)
+        if old is not None and old.result == new.result:
+            new = _Seen(new.identity, new.settled, old.result)
+        self._forget(key)
+        self._seen[key] = new
+        self._held_bytes += new.cost
+        while self._held_bytes > self._cache_bytes or len(self._seen) > _MOST_PATHS:
+            self._forget(next(iter(self._seen)))
+        return new.result
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        old = self._seen.pop(key, None)
+        if old is not None:
+            self._held_bytes -= old.cost
+
+
+def _is_unstable(result: Content | Refused) -> bool:
+    return isinstance(result, Refused) and result.refusal in _UNSTABLE
+
+
+def _identity_at(path: str) -> FileIdentity | Missing | None:
+    """Look at what `path` leads to: one system call; None when only a closer look can tell."""
+    try:
+        return identity_of(os.stat(path))  # noqa: PTH116 - as above
+    except (FileNotFoundError, NotADirectoryError):
+        return Missing()
+    except (OSError, ValueError):
+        return None

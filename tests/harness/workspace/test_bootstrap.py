@@ -1,0 +1,294 @@
+"""A run gets its workspace's files in order, and hears why it does not get the others."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.layers import LayerName
+from harness.settings import HeartbeatSettings
+from harness.workspace.bootstrap import HOOK_REMOVED, Bootstrap, BootstrapFiles, BootstrapRequest
+from harness.workspace.entries import LeftOutFile, NoticeCode
+from harness.workspace.filters import BOOTSTRAP_DONE, HEARTBEAT_OFF
+from harness.workspace.hooks import BootstrapEvent, BootstrapHooks, Hook, HookFile
+from harness.workspace.memory_files import MemoryKind
+from harness.workspace.names import LOAD_ORDER, ContextMode, RunKind
+from harness.workspace.reader import GuardedReader
+from harness.workspace.reads import Content, Missing, Refusal, Refused
+
+CONTENTS = {name: f"{name} says hello." for name in LOAD_ORDER}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = (tmp_path / "ws").resolve()
+    folder.mkdir()
+    for name, text in CONTENTS.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+async def resolve(workspace: Path, *hooks: Hook, **options: object) -> BootstrapFiles:
+    registry = BootstrapHooks()
+    for number, hook in enumerate(hooks):
+        registry.register(hook, name=f"hook {number}")
+    bootstrap = Bootstrap(GuardedReader(), hooks=registry, home="/home/ada")
+    return await bootstrap.resolve(BootstrapRequest(str(workspace), "main", **options))  # type: ignore[arg-type]
+
+
+def texts(files: BootstrapFiles) -> dict[str, str]:
+    return {file.name: file.text for file in files.files}
+
+
+def names(files: BootstrapFiles) -> list[str]:
+    return [file.name for file in files.files]
+
+
+async def test_all_eight_files_are_loaded_in_order(workspace: Path) -> None:
+    """S48, S57."""
+    resolved = await resolve(workspace)
+    assert [(file.name, file.path, file.text, file.memory) for file in resolved.files] == [
+        (name, f"{workspace}/{name}", CONTENTS[name], MemoryKind.ROOT if name == "MEMORY.md" else None)
+        for name in LOAD_ORDER
+    ]
+    assert (resolved.left_out, resolved.notices, resolved.setup_complete) == ((), (), False)
+
+
+async def test_missing_files_have_entries_save_for_the_memory(tmp_path: Path) -> None:
+    """S61."""
+    resolved = await resolve(tmp_path)
+    assert names(resolved) == ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md"]
+    assert all(file.missing for file in resolved.files)
+    assert resolved.left_out == (LeftOutFile("BOOTSTRAP.md", f"{tmp_path}/BOOTSTRAP.md", BOOTSTRAP_DONE),)
+
+
+async def test_a_memory_in_other_letters_and_daily_notes_are_no_prompt_files(tmp_path: Path) -> None:
+    """S59."""
+    (tmp_path / "memory.md").write_text("old")
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2026-07-01.md").write_text("note")
+    resolved = await resolve(tmp_path)
+    assert not any(file.text for file in resolved.files)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"session_key": "agent:main:subagent:7f"}, "AGENTS.md TOOLS.md"),
+        ({"session_id": "agent:main:subagent:7f"}, "AGENTS.md TOOLS.md"),
+        ({"session_key": "agent:main:cron:daily"}, "AGENTS.md SOUL.md TOOLS.md IDENTITY.md USER.md"),
+        ({"run": RunKind.HEARTBEAT, "context": ContextMode.LIGHTWEIGHT}, "HEARTBEAT.md"),
+        ({"run": RunKind.CRON, "context": ContextMode.LIGHTWEIGHT}, ""),
+    ],
+)
+async def test_every_kind_of_run_gets_its_files(workspace: Path, options: dict[str, object], expected: str) -> None:
+    """S65."""
+    resolved = await resolve(workspace, **options)
+    assert names(resolved) == expected.split()
+    assert {out.name for out in resolved.left_out} == set(LOAD_ORDER) - set(expected.split())
+
+
+async def test_heartbeat_md_is_left_out_when_heartbeats_are_off(workspace: Path) -> None:
+    """S58."""
+    gate = HeartbeatSettings(enabled=False)
+    resolved = await resolve(workspace, heartbeat=gate)
+    assert LeftOutFile("HEARTBEAT.md", f"{workspace}/HEARTBEAT.md", HEARTBEAT_OFF) in resolved.left_out
+    assert "HEARTBEAT.md" not in names(resolved)
+
+
+async def test_a_workspace_that_is_set_up_has_no_first_run_file(workspace: Path) -> None:
+    """S48."""
+    (workspace / "openclaw-workspace-state.json").write_text('{"setupCompletedAt": "2026-07-01T09:00:00Z"}')
+
+    def bring_back(event: BootstrapEvent) -> None:
+        for path in ("BOOTSTRAP.md", f"{workspace}/./BOOTSTRAP.md", "packages/x/BOOTSTRAP.md"):
+            event.files.append(HookFile("BOOTSTRAP.md", path, "Start over."))
+        event.files.append(HookFile("SOUL.md", "BOOTSTRAP.md", "Start over under another name."))
+
+    resolved = await resolve(workspace, bring_back)
+    assert resolved.setup_complete
+    firsts = [file.path for file in resolved.files if "Start over" in file.text or file.name == "BOOTSTRAP.md"]
+    assert firsts == [f"{workspace}/packages/x/BOOTSTRAP.md"]
+
+
+async def test_an_unreadable_state_counts_as_not_set_up_and_is_reported(workspace: Path) -> None:
+    (workspace / "openclaw-workspace-state.json").write_text("{oops")
+    resolved = await resolve(workspace)
+    assert "BOOTSTRAP.md" in names(resolved)
+    [notice] = resolved.notices
+    assert (notice.code, notice.source) == (NoticeCode.STATE, f"{workspace}/openclaw-workspace-state.json")
+    assert "not valid JSON" in notice.text
+
+
+async def test_a_refused_file_is_reported_with_its_reason(workspace: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.md").write_text("secret")
+    (workspace / "SOUL.md").unlink()
+    (workspace / "SOUL.md").symlink_to(tmp_path / "outside.md")
+    resolved = await resolve(workspace)
+    assert resolved.files[1].read == Refused(Refusal.OUTSIDE)
+    assert [notice.text for notice in resolved.notices] == [
+        f"{workspace}/SOUL.md was not read: it leads outside the workspace; "
+        "copy the file into the workspace instead of linking to it."
+    ]
+
+
+async def test_bytes_that_are_no_text_are_reported_and_the_run_goes_on(workspace: Path) -> None:
+    """T10 h."""
+    (workspace / "SOUL.md").write_bytes(b"SOUL \xff\xfe rules")
+    resolved = await resolve(workspace)
+    assert texts(resolved)["SOUL.md"] == "SOUL \ufffd\ufffd rules"
+    assert [notice.text for notice in resolved.notices] == [
+        f"{workspace}/SOUL.md: 2 places that are not UTF-8 were replaced by U+FFFD; save the file as UTF-8."
+    ]
+
+
+async def test_a_file_linked_under_two_names_appears_once_under_its_own(workspace: Path) -> None:
+    (workspace / "SOUL.md").unlink()
+    (workspace / "SOUL.md").symlink_to("USER.md")
+    resolved = await resolve(workspace)
+    assert names(resolved) == [name for name in LOAD_ORDER if name != "SOUL.md"]
+    assert resolved.left_out == (LeftOutFile("SOUL.md", f"{workspace}/SOUL.md", "it is the same file as USER.md"),)
+    assert [notice.code for notice in resolved.notices] == [NoticeCode.DUPLICATE]
+
+
+@pytest.mark.parametrize("target", ["MEMORY.md", "memory/2026-07-01.md", "old/Memory.md"])
+async def test_a_link_to_memory_is_memory(workspace: Path, target: str) -> None:
+    (workspace / target).parent.mkdir(exist_ok=True)
+    (workspace / "real").write_text("The boat is blue.")
+    (workspace / "real").replace(workspace / target)
+    (workspace / "SOUL.md").unlink()
+    (workspace / "SOUL.md").symlink_to(target)
+    resolved = await resolve(workspace)
+    holding = [file for file in resolved.files if file.text == "The boat is blue."]
+    assert [(file.memory is not None, file.layer) for file in holding] == [(True, LayerName.MEMORY)]
+
+
+async def test_unchanged_files_are_the_very_same_value_for_all_agents_of_a_folder(workspace: Path) -> None:
+    """T10 i."""
+    bootstrap = Bootstrap(GuardedReader(now_ns=lambda: 4 * 10**18))
+    first = await bootstrap.load(str(workspace))
+    for agent in ["main", "second"] * 5:
+        resolved = await bootstrap.resolve(BootstrapRequest(str(workspace), agent))
+        assert resolved.files == first
+    assert await bootstrap.load(str(workspace)) is first
+    (workspace / "SOUL.md").write_text("Be brief.")
+    second = await bootstrap.load(str(workspace))
+    assert [new is old for new, old in zip(second, first, strict=True)] == [name != "SOUL.md" for name in LOAD_ORDER]
+
+
+async def test_a_hook_may_replace_change_add_and_remove_files(workspace: Path) -> None:
+    """S66."""
+
+    async def other_voice(event: BootstrapEvent) -> None:
+        event.files = [file for file in event.files if file.name != "USER.md"]
+        event.files[1].content = "Speak like a pirate."
+        event.files.append(HookFile("NOTES.md", "~/notes.md", "From home."))
+
+    resolved = await resolve(workspace, other_voice)
+    assert texts(resolved) == {
+        **{name: text for name, text in CONTENTS.items() if name != "USER.md"},
+        "SOUL.md": "Speak like a pirate.",
+        "NOTES.md": "From home.",
+    }
+    assert resolved.files[-1].path == "/home/ada/notes.md"
+    assert [file.name for file in resolved.files if file.from_hook] == ["SOUL.md", "NOTES.md"]
+    assert resolved.left_out == (LeftOutFile("USER.md", f"{workspace}/USER.md", HOOK_REMOVED),)
+
+
+async def test_what_a_hook_does_is_gone_on_the_next_run(workspace: Path) -> None:
+    def push(event: BootstrapEvent) -> None:
+        event.files.append(HookFile("NOTES.md", "notes.md", "One more."))
+
+    registry = BootstrapHooks()
+    registry.register(push, name="push")
+    bootstrap = Bootstrap(GuardedReader(), hooks=registry)
+    for _ in range(3):
+        resolved = await bootstrap.resolve(BootstrapRequest(str(workspace), "main"))
+        assert names(resolved).count("NOTES.md") == 1
+
+
+async def test_a_light_run_carries_what_hooks_add(workspace: Path) -> None:
+    def push(event: BootstrapEvent) -> None:
+        event.files.append(HookFile("SOUL.md", "SOUL.md"))
+
+    resolved = await resolve(workspace, push, run=RunKind.CRON, context=ContextMode.LIGHTWEIGHT)
+    assert texts(resolved) == {"SOUL.md": CONTENTS["SOUL.md"]}
+    assert "SOUL.md" not in {out.name for out in resolved.left_out}
+
+
+async def test_useless_hook_entries_are_dropped_and_duplicates_keep_the_first(workspace: Path) -> None:
+    def careless(event: BootstrapEvent) -> None:
+        event.files += [
+            HookFile("A.md", None, "no path"),
+            HookFile("B.md", "  ", "blank path"),
+            HookFile("SOUL.md", " ./SOUL.md ", "a second soul"),
+            HookFile("", "packages/x/TOOLS.md", "no name \ud800"),
+        ]
+        event.files.append("C.md")  # type: ignore[arg-type]
+
+    resolved = await resolve(workspace, careless)
+    assert texts(resolved)["SOUL.md"] == CONTENTS["SOUL.md"]
+    assert (resolved.files[-1].name, resolved.files[-1].text) == ("TOOLS.md", "no name \ufffd")
+    assert [notice.text.partition(";")[0] for notice in resolved.notices] == [
+        "A hook on agent:bootstrap left the entry 'A.md' that has no path",
+        "A hook on agent:bootstrap left the entry 'B.md' that has no path",
+        "A hook on agent:bootstrap left an entry that is a str and not a HookFile",
+        f"{workspace}/SOUL.md is not repeated in the prompt: it is the same file as SOUL.md.",
+    ]
+
+
+async def test_a_hook_cannot_name_a_file_outside_the_workspace_to_have_it_read(workspace: Path) -> None:
+    def peek(event: BootstrapEvent) -> None:
+        event.files = [HookFile("SOUL.md", "/etc/hostname")]
+
+    resolved = await resolve(workspace, peek)
+    assert [file.read for file in resolved.files] == [Refused(Refusal.OUTSIDE)]
+
+
+DISGUISES: dict[str, Callable[[HookFile], HookFile]] = {
+    "renamed": lambda file: HookFile("SOUL.md", file.path, file.content),
+    "moved": lambda file: HookFile("SOUL.md", "voice.md", file.content),
+    "quoted": lambda file: HookFile("SOUL.md", "voice.md", f"# Voice\n\n  {file.content}\n"),
+    "linked": lambda file: HookFile("SOUL.md", "link.md"),
+    "linked with text": lambda file: HookFile("SOUL.md", "link.md", "something of it"),
+    "moved and shortened": lambda file: HookFile("SOUL.md", "voice.md", "something of it", source=file.source),
+    "nested": lambda file: HookFile("SOUL.md", "packages/x/MEMORY.md", "another"),
+    "other letters": lambda file: HookFile("memory.md", "voice.md", "another"),
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+async def test_a_hook_gives_memory_no_side_door(workspace: Path, disguise: str) -> None:
+    (workspace / "link.md").symlink_to("MEMORY.md")
+
+    def change(event: BootstrapEvent) -> None:
+        memory = next(file for file in event.files if file.name == "MEMORY.md")
+        event.files = [DISGUISES[disguise](memory)]
+
+    resolved = await resolve(workspace, change)
+    assert [file.memory is not None for file in resolved.files] == [True]
+
+
+async def test_memory_kept_from_a_cron_session_is_known_even_when_a_hook_reads_it_itself(workspace: Path) -> None:
+    def smuggle(event: BootstrapEvent) -> None:
+        event.files.append(HookFile("NOTES.md", "notes.md", Path(event.workspace_dir, "MEMORY.md").read_text()))
+
+    resolved = await resolve(workspace, smuggle, session_key="agent:main:cron:daily")
+    assert [(file.name, file.memory) for file in resolved.files][-1] == ("NOTES.md", MemoryKind.NAMED)
+
+
+async def test_a_file_that_a_hook_calls_missing_is_missing(workspace: Path) -> None:
+    def hide(event: BootstrapEvent) -> None:
+        event.files = [HookFile("SOUL.md", "SOUL.md", missing=True)]
+
+    resolved = await resolve(workspace, hide)
+    assert [file.read for file in resolved.files] == [Missing()]
+
+
+async def test_an_untouched_file_keeps_its_identity_through_hooks(workspace: Path) -> None:
+    def look(event: BootstrapEvent) -> None:
+        assert len(event.files) == 8
+
+    resolved = await resolve(workspace, look)
+    reads = [file.read for file in resolved.files]
+    assert all(isinstance(read, Content) and read.identity is not None for read in reads)

@@ -1,0 +1,239 @@
+"""A file that is too long keeps its beginning and its end, says so, and never breaks a character."""
+
+import pytest
+import regex
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from harness.units import utf16_units
+from harness.workspace.boundaries import boundary_at_or_after, boundary_at_or_before, clamp, head, tail
+from harness.workspace.truncate import Truncation, truncate
+
+LOBSTER = "🦞"
+FIREFIGHTER = "👩\u200d🚒"
+
+STEADY = settings(derandomize=True, deadline=None)
+
+PIECES = st.sampled_from(
+    [
+        "a",
+        "b ",
+        "\n",
+        "\r\n",
+        "\r",
+        "好",
+        LOBSTER,
+        FIREFIGHTER,
+        "e\u0301",
+        "🇩🇪",
+        "🇫",
+        "\u200d",
+        "\u0301",
+        "각",
+        "ᄀ",
+        "ᅡ",
+        "क्षि",
+        "- must ",
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=120).map("".join) | st.text(max_size=200)
+NAMES = st.sampled_from(["USER.md", "AGENTS.md", "agents.md"])
+
+
+def character_ends(text: str) -> set[int]:
+    return {0} | {match.end() for match in regex.finditer(r"\X", text)}
+
+
+def sizes(cut: Truncation) -> tuple[int, int, int]:
+    return cut.head_units, cut.tail_units, utf16_units(cut.text)
+
+
+@pytest.mark.parametrize(
+    ("raw", "limit", "name", "expected"),
+    [
+        (1000, 200, "USER.md", (75, 25, 200)),
+        (910, 200, "USER.md", (75, 25, 199)),
+        (40000, 20000, "USER.md", (14920, 4973, 19999)),
+        (30000, 20000, "TOOLS.md", (14919, 4973, 20000)),
+        (36697, 20000, "MEMORY.md", (14917, 4972, 19999)),
+        (30000, 12000, "USER.md", (8921, 2973, 11999)),
+        (1010, 120, "USER.md", (15, 5, 119)),
+        (1010, 110, "USER.md", (65, 21, 109)),
+        (1010, 100, "USER.md", (57, 19, 99)),
+        (1010, 64, "USER.md", (30, 10, 63)),
+        (1010, 40, "USER.md", (13, 4, 39)),
+        (1010, 30, "USER.md", (6, 2, 29)),
+        (1010, 24, "USER.md", (2, 0, 23)),
+        (1010, 22, "USER.md", (1, 0, 22)),
+        (1010, 21, "USER.md", (0, 0, 21)),
+        (1010, 20, "USER.md", (0, 0, 20)),
+        (1010, 1, "USER.md", (0, 0, 1)),
+    ],
+)
+def test_a_file_is_cut_to_the_measured_sizes(raw: int, limit: int, name: str, expected: tuple[int, int, int]) -> None:
+    """S60; the golden table of prompt-builder 7.6."""
+    assert sizes(truncate("x" * raw, name=name, limit=limit)) == expected
+
+
+def test_the_full_marker_names_the_file_and_the_sizes() -> None:
+    """S60."""
+    assert truncate("h" * 500 + "t" * 500, name="USER.md", limit=200).text == (
+        "h" * 75
+        + "\n\n[...truncated, read USER.md for full content...]\n…(truncated USER.md: kept 75+25 chars of 1000)…\n\n"
+        + "t" * 25
+    )
+
+
+def test_the_compact_marker_stands_directly_between_the_parts() -> None:
+    assert truncate("h" * 505 + "t" * 505, name="USER.md", limit=30).text == "hhhhhh[…truncated 6+2/1010]tt"
+
+
+@pytest.mark.parametrize(("limit", "text"), [(21, "[…truncated 0+0/1010]"), (20, "[…truncated 0+0/1010"), (1, "[")])
+def test_a_limit_smaller_than_the_marker_holds_what_it_can_of_it(limit: int, text: str) -> None:
+    assert truncate("x" * 1010, name="USER.md", limit=limit).text == text
+
+
+@pytest.mark.parametrize(
+    ("lost", "head_units", "tail_units"), [(0, 75, 25), (1, 74, 24), (4, 70, 20)], ids=["x", "lobster", "firefighter"]
+)
+def test_a_cut_moves_by_at_most_one_character_to_keep_it_whole(lost: int, head_units: int, tail_units: int) -> None:
+    """Where the golden cut of 75+25 falls into a character of 2 or 5 units, it gives that character up."""
+    character = {0: "x", 1: LOBSTER, 4: FIREFIGHTER}[lost]
+    text = "h" * (75 - max(1, lost)) + character * 3 + "." * 830
+    text += character * 3 + "t" * (25 - max(1, lost))
+    cut = truncate(text, name="USER.md", limit=200)
+    kept = cut.text.partition("\n\n[...truncated")[0], cut.text.rpartition("…\n\n")[2]
+    assert kept == ("h" * (75 - max(1, lost)) + "x" * (not lost), "x" * (not lost) + "t" * (25 - max(1, lost)))
+    assert cut.head_units == 75 - lost
+    assert cut.tail_units == 25 - lost
+
+
+def test_agents_md_keeps_a_digest_of_its_rules() -> None:
+    """The golden value of prompt-builder 7.7: 1726 -> 600 is 270+policy 112+72."""
+    rules = ["- " + "r" * 36, "1. " + "n" * 31, "# " + "t" * 36]
+    filler = "f" * 500
+    text = "\n".join(["h" * 400, rules[0], filler, rules[1], rules[2]])
+    text += "\n" + "t" * (1726 - len(text) - 1)
+    assert utf16_units("\n".join(rules)) == 112
+    assert truncate(text, name="AGENTS.md", limit=600) == Truncation(
+        text="\n".join(
+            [
+                "h" * 270,
+                "[...truncated, read AGENTS.md for full content...]",
+                "[Policy digest from AGENTS.md]",
+                *rules,
+                "…(truncated AGENTS.md: kept 270+policy 112+72 chars of 1726)…",
+                "t" * 72,
+            ]
+        ),
+        units=600,
+        raw_units=1726,
+        head_units=270,
+        tail_units=72,
+        digest_units=112,
+    )
+
+
+def test_an_agents_md_without_rules_does_not_use_the_share_of_the_digest() -> None:
+    """The golden value of prompt-builder 7.7: 30000 -> 20000 is 9000+policy 0+3000 in 12116."""
+    cut = truncate("x" * 30000, name="AGENTS.md", limit=20000)
+    assert (sizes(cut), cut.digest_units) == ((9000, 3000, 12116), 0)
+    assert "kept 9000+policy 0+3000 chars of 30000" in cut.text
+
+
+def test_an_agents_md_whose_limit_holds_no_digest_is_cut_like_any_other_file() -> None:
+    cut = truncate("- must\n" * 200, name="AGENTS.md", limit=60)
+    assert cut.text == "- must\n" * 4 + "[…truncated 28+9/1399]" + "st\n- must"
+
+
+def test_trailing_white_space_is_neither_counted_nor_sent() -> None:
+    assert truncate("x" * 100 + "\n \n", name="USER.md", limit=100) == Truncation("x" * 100, 100, 100, 100, 0)
+
+
+def test_a_text_of_wide_characters_within_the_limit_is_whole() -> None:
+    """T10 a: the limit counts neither bytes nor columns."""
+    assert not truncate("好" * 12000, name="USER.md", limit=12000).truncated
+
+
+def test_an_emoji_at_the_limit_counts_as_two_and_stays_whole() -> None:
+    """T10 b."""
+    cut = truncate("a" * 11999 + LOBSTER, name="USER.md", limit=12000)
+    assert (cut.truncated, cut.raw_units) == (True, 12001)
+    assert cut.text.endswith("a" * 2971 + LOBSTER)
+    assert "\ufffd" not in cut.text.encode("utf-8").decode("utf-8")
+
+
+def test_kept_and_removed_add_up_to_the_file() -> None:
+    """T10 c."""
+    cut = truncate("a" * 11999 + LOBSTER + "tail-END", name="USER.md", limit=12000)
+    assert cut.kept_units + cut.removed_units == 12009
+    assert "read USER.md" in cut.text
+    assert cut.text.endswith(LOBSTER + "tail-END")
+
+
+@pytest.mark.parametrize("position", range(8918, 8925))
+def test_a_joined_emoji_leaves_no_joiner_behind(position: int) -> None:
+    """T10 d: the first row as given, the others with the emoji on the cut itself."""
+    as_given = truncate("a" * 11998 + FIREFIGHTER + "b" * 40, name="USER.md", limit=12000)
+    assert as_given.text.endswith(FIREFIGHTER + "b" * 40)
+    cut = truncate("a" * position + FIREFIGHTER + "b" * 6000, name="USER.md", limit=12000)
+    kept = cut.text.partition("\n\n[...")[0].removeprefix("a" * position)
+    assert kept in ("", FIREFIGHTER) or position > 8921
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_line_end_of_two_characters_is_not_split(shift: int) -> None:
+    """T10 j."""
+    cut = truncate("y" * shift + "\r\n" * 8000 + ".", name="USER.md", limit=12000)
+    first, _, last = cut.text.partition("\n\n[...truncated")
+    assert first.endswith("\r\n")
+    assert last.rpartition("…\n\n")[2].startswith("\r\n")
+
+
+@STEADY
+@given(text=TEXTS, name=NAMES, limit=st.integers(1, 260))
+@example(text="- must never\n" * 80, name="AGENTS.md", limit=200)
+@example(text="\u0301" * 300, name="USER.md", limit=150)
+def test_every_cut_keeps_the_promises(text: str, name: str, limit: int) -> None:
+    """Kept + removed = raw, never above the limit, no broken character, the same every time."""
+    cut = truncate(text, name=name, limit=limit)
+    raw = text.rstrip()
+    first, last = head(raw, cut.head_units), tail(raw, cut.tail_units)
+
+    assert cut.units == utf16_units(cut.text) <= limit
+    assert cut.raw_units == utf16_units(raw)
+    assert cut.kept_units + cut.removed_units == cut.raw_units
+    assert (utf16_units(first), utf16_units(last)) == (cut.head_units, cut.tail_units)
+    assert cut.text.startswith(first)
+    assert cut.text.endswith(last)
+    assert {len(first), len(raw) - len(last)} <= character_ends(raw)
+    assert cut.text.encode("utf-8").decode("utf-8") == cut.text
+    assert cut == truncate(text, name=name, limit=limit)
+
+
+@STEADY
+@given(text=TEXTS, index=st.integers(-2, 130))
+def test_cuts_fall_where_a_reader_sees_characters_end(text: str, index: int) -> None:
+    ends = character_ends(text)
+    assert boundary_at_or_before(text, index) == max(end for end in ends if end <= max(0, index))
+    assert boundary_at_or_after(text, index) == min(end for end in ends if end >= min(index, len(text)))
+
+
+@STEADY
+@given(text=TEXTS, units=st.integers(0, 130))
+def test_beginnings_and_ends_are_as_long_as_they_can_be(text: str, units: int) -> None:
+    ends = sorted(character_ends(text))
+    assert head(text, units) == text[: max(end for end in ends if utf16_units(text[:end]) <= units)]
+    assert tail(text, units) == text[min(end for end in ends if utf16_units(text[end:]) <= units) :]
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"), [(30, "[MISSING] here"), (10, "[MISSING]…"), (4, "[MI…"), (3, "[MI"), (0, "")]
+)
+def test_a_clamped_line_ends_in_an_ellipsis_when_that_fits(budget: int, text: str) -> None:
+    assert clamp("[MISSING] here", budget) == text
+
+
+def test_a_cut_in_half_a_million_joined_flags_is_found_at_once() -> None:
+    flags = "🇩🇪" * 250_000
+    assert boundary_at_or_before(flags, 499_999) == 499_998
