@@ -1,0 +1,155 @@
+"""Skills: found, checked, and listed for the model within a budget."""
+
+from typing import TYPE_CHECKING
+
+from harness.lazy import lazily
+
+if TYPE_CHECKING:
+    from harness.settings.skills import (
+        Host,
+        PluginSkills,
+        RemoteNode,
+        SkillEntry,
+        SkillLimits,
+        SkillPlaces,
+        SkillRules,
+        SkillSettings,
+        SkillSource,
+    )
+    from harness.skills.bundled import find_bundled
+    from harness.skills.catalogue import CatalogueEntry, ListingOptions, SkillCatalogue, Tier, build_catalogue
+    from harness.skills.disk import home_spellings
+    from harness.skills.environment import EnvironmentLender, SkillEnvironment, skill_environment
+    from harness.skills.layer import skills_layer
+    from harness.skills.library import SkillLibrary, SkillSurvey
+    from harness.skills.listing import listing_options
+    from harness.skills.locations import PathNaming, sandbox_naming
+    from harness.skills.roots import Guard, SkillRoot, skill_roots
+    from harness.skills.saved import SavedSnapshotError, dump_snapshot, load_snapshot
+    from harness.skills.snapshot import (
+        SkillNeed,
+        SkillSnapshot,
+        SkillVersions,
+        is_outdated,
+        prompt_for_run,
+        take_snapshot,
+    )
+    from harness.skills.values import (
+        InstallStep,
+        Skill,
+        SkillCommand,
+        SkillGates,
+        SkillProblem,
+        SkillVerdict,
+        Standing,
+        Why,
+    )
+    from harness.skills.watching import watch_skills
+    from harness.skills.wording import Loading, ReadTool, Shell
+
+__all__ = [
+    "CatalogueEntry",
+    "EnvironmentLender",
+    "Guard",
+    "Host",
+    "InstallStep",
+    "ListingOptions",
+    "Loading",
+    "PathNaming",
+    "PluginSkills",
+    "ReadTool",
+    "RemoteNode",
+    "SavedSnapshotError",
+    "Shell",
+    "Skill",
+    "SkillCatalogue",
+    "SkillCommand",
+    "SkillEntry",
+    "SkillEnvironment",
+    "SkillGates",
+    "SkillLibrary",
+    "SkillLimits",
+    "SkillNeed",
+    "SkillPlaces",
+    "SkillProblem",
+    "SkillRoot",
+    "SkillRules",
+    "SkillSettings",
+    "SkillSnapshot",
+    "SkillSource",
+    "SkillSurvey",
+    "SkillVerdict",
+    "SkillVersions",
+    "Standing",
+    "Tier",
+    "Why",
+    "build_catalogue",
+    "dump_snapshot",
+    "find_bundled",
+    "home_spellings",
+    "is_outdated",
+    "listing_options",
+    "load_snapshot",
+    "prompt_for_run",
+    "sandbox_naming",
+    "skill_environment",
+    "skill_roots",
+    "skills_layer",
+    "take_snapshot",
+    "watch_skills",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "CatalogueEntry": "harness.skills.catalogue",
+        "EnvironmentLender": "harness.skills.environment",
+        "Guard": "harness.skills.roots",
+        "Host": "harness.settings.skills",
+        "InstallStep": "harness.skills.values",
+        "ListingOptions": "harness.skills.catalogue",
+        "Loading": "harness.skills.wording",
+        "PathNaming": "harness.skills.locations",
+        "PluginSkills": "harness.settings.skills",
+        "ReadTool": "harness.skills.wording",
+        "RemoteNode": "harness.settings.skills",
+        "SavedSnapshotError": "harness.skills.saved",
+        "Shell": "harness.skills.wording",
+        "Skill": "harness.skills.values",
+        "SkillCatalogue": "harness.skills.catalogue",
+        "SkillCommand": "harness.skills.values",
+        "SkillEntry": "harness.settings.skills",
+        "SkillEnvironment": "harness.skills.environment",
+        "SkillGates": "harness.skills.values",
+        "SkillLibrary": "harness.skills.library",
+        "SkillLimits": "harness.settings.skills",
+        "SkillNeed": "harness.skills.snapshot",
+        "SkillPlaces": "harness.settings.skills",
+        "SkillProblem": "harness.skills.values",
+        "SkillRoot": "harness.skills.roots",
+        "SkillRules": "harness.settings.skills",
+        "SkillSettings": "harness.settings.skills",
+        "SkillSnapshot": "harness.skills.snapshot",
+        "SkillSource": "harness.settings.skills",
+        "SkillSurvey": "harness.skills.library",
+        "SkillVerdict": "harness.skills.values",
+        "SkillVersions": "harness.skills.snapshot",
+        "Standing": "harness.skills.values",
+        "Tier": "harness.skills.catalogue",
+        "Why": "harness.skills.values",
+        "build_catalogue": "harness.skills.catalogue",
+        "dump_snapshot": "harness.skills.saved",
+        "find_bundled": "harness.skills.bundled",
+        "home_spellings": "harness.skills.disk",
+        "is_outdated": "harness.skills.snapshot",
+        "listing_options": "harness.skills.listing",
+        "load_snapshot": "harness.skills.saved",
+        "prompt_for_run": "harness.skills.snapshot",
+        "sandbox_naming": "harness.skills.locations",
+        "skill_environment": "harness.skills.environment",
+        "skill_roots": "harness.skills.roots",
+        "skills_layer": "harness.skills.layer",
+        "take_snapshot": "harness.skills.snapshot",
+        "watch_skills": "harness.skills.watching",
+    },
+)

@@ -1,0 +1,21 @@
+"""The list of skills as a layer of a turn.
+
+Pure.
+"""
+
+from typing import Final
+
+from harness.layers import Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.skills.catalogue import SkillCatalogue
+from harness.units import utf16_units
+
+SOURCE_NAME: Final = "skills"
+
+
+def skills_layer(catalogue: SkillCatalogue) -> Layer | LeftOut:
+    """Make the turn's layer of the list, or say why there is none."""
+    text = catalogue.text.strip()
+    if not text:
+        return LeftOut(LayerName.SKILLS, SOURCE_NAME, "no skill is eligible")
+    raw = max(catalogue.raw_units, utf16_units(text))
+    return Layer(LayerName.SKILLS, SOURCE_NAME, Lifetime.TURN, Trust.WORKSPACE, text, raw)

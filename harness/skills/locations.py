@@ -1,0 +1,68 @@
+"""How a skill's path is written for the model.
+
+Pure: text in, text out (prompt-builder 8.9 and, for sandboxes, 8.10).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from harness.settings.skills import PLUGIN_LINKS_FOLDER
+
+SANDBOX_MIRROR: Final = ".openclaw/sandbox-skills"
+STATE_FOLDERS: Final = ("skills", PLUGIN_LINKS_FOLDER)
+
+
+@dataclass(frozen=True, slots=True)
+class PathNaming:
+    """What is needed to shorten a path or to move it into a container."""
+
+    homes: tuple[str, ...] = ()
+    """The folders that may become `~/`: the configured home, the person's home, and where both really are."""
+    shell_homes: tuple[str, ...] | None = None
+    """What `~` means to the shell or the read tool, in all spellings; None when that is the same as `homes`."""
+    state_dir: str = ""
+    """The state folder; its skills stay absolute where the shell's `~` would not reach them."""
+    windows: bool = False
+    moves: tuple[tuple[str, str], ...] = ()
+    """Pairs of a folder here and the folder that shows it in a container; a moved path is not shortened."""
+
+    def locations(self, files: Iterable[str]) -> list[str]:
+        """Write each path as the model should see it."""
+        homes = sorted(self.homes, key=len, reverse=True)
+        return [self._location(file, homes) for file in files]
+
+    def _location(self, file: str, homes: list[str]) -> str:
+        for here, there in self.moves:
+            rest = _below(file, here)
+            if rest:
+                return f"{there.rstrip('/')}/{rest}"
+        shown = file.replace("\\", "/") if self.windows else file
+        for home in homes:
+            rest = _below(shown, home.replace("\\", "/") if self.windows else home)
+            if rest:
+                return shown if self._is_out_of_reach(file, home) else f"~/{rest}"
+        return shown
+
+    def _is_out_of_reach(self, file: str, home: str) -> bool:
+        if self.shell_homes is None or home in self.shell_homes or not self.state_dir:
+            return False
+        return any(_below(file, f"{self.state_dir}/{folder}") for folder in STATE_FOLDERS)
+
+
+def sandbox_naming(*, skills_workspace: str, workdir: str, writable: bool) -> PathNaming:
+    """Name the paths of a sandboxed run, which sees only the workspace's own skills.
+
+    Args:
+        skills_workspace: The folder here whose `skills` the run loads: the mirror's for a writable workspace,
+            otherwise the copy that is mounted at `workdir`.
+        workdir: Where the container has the workspace.
+        writable: Whether the container can write to the workspace.
+    """
+    there = f"{workdir.rstrip('/')}/{SANDBOX_MIRROR}" if writable else workdir
+    return PathNaming(moves=((skills_workspace, there),))
+
+
+def _below(path: str, folder: str) -> str:
+    prefix = folder.rstrip("/") + "/"
+    return path[len(prefix) :] if len(prefix) > 1 and path.startswith(prefix) else ""
