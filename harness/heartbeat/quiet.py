@@ -1,0 +1,88 @@
+"""Whether a finished heartbeat may be taken out of the conversation again.
+
+Pure. A heartbeat that had nothing to tell and changed nothing leaves no trace: the backend takes the turn back,
+under the conversation's lock, and the session looks as it did before. One doubt is enough to keep the turn.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+
+class CommandAction(Enum):
+    """What a command did, as the backend understood it."""
+
+    READ = "read"
+    LIST = "list"
+    SEARCH = "search"
+    OTHER = "other"
+    """Anything else, and whatever was not understood."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietEvidence:
+    """What is known about a finished heartbeat turn."""
+
+    acknowledged: bool
+    """It ended with a token or a quiet tool call."""
+    completed: bool
+    """It ended by itself and not by an interruption or a failure."""
+    commands: tuple[tuple[CommandAction, ...], ...] = ()
+    """The actions of each command that ran; a command without any counts as not understood."""
+    effects: tuple[str, ...] = ()
+    """The tools and changes, by name, that touched something outside the conversation."""
+    children: int = 0
+    """The agents that it started."""
+    user_messages: int = 1
+    poll_is_ours: bool = True
+    """The one user message is the gateway's poll."""
+    last_turn: bool = True
+    """No turn came after it."""
+    removed_units: int = 0
+    """What taking it back would remove from the conversation, in UTF-16 units."""
+    returning_units: int = 0
+    """What would have to be sent again because of it; 0 where the carrier of the instructions is restored."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuietVerdict:
+    """Whether the turn is taken back, and why it is or is not."""
+
+    take_back: bool
+    reason: str
+
+
+_HARMLESS = frozenset({CommandAction.READ, CommandAction.LIST, CommandAction.SEARCH})
+_KEEP: tuple[tuple[str, Callable[[QuietEvidence], bool]], ...] = (
+    ("it did not end by itself", lambda seen: not seen.completed),
+    ("it had something to tell", lambda seen: not seen.acknowledged),
+    ("a message of a person is part of it", lambda seen: seen.user_messages != 1 or not seen.poll_is_ours),
+    ("it started other agents", lambda seen: seen.children > 0),
+    ("it changed something", lambda seen: bool(seen.effects)),
+    # A heartbeat reads HEARTBEAT.md by a command, so commands that only look are no reason to keep it.
+    ("it ran a command that may have changed something", lambda seen: not all(map(_only_looks, seen.commands))),
+    ("another turn came after it", lambda seen: not seen.last_turn),
+    (
+        "taking it back would cost more than it frees",
+        lambda seen: seen.returning_units > 0 and seen.returning_units >= seen.removed_units,
+    ),
+)
+"""The reasons to keep a turn, asked in order."""
+
+
+def judge_quiet(evidence: QuietEvidence) -> QuietVerdict:
+    """Decide whether a heartbeat turn is taken back."""
+    reason = next((reason for reason, applies in _KEEP if applies(evidence)), None)
+    if reason is not None:
+        return QuietVerdict(False, reason)
+    return QuietVerdict(True, "it had nothing to tell and changed nothing")
+
+
+def session_updated_at(verdict: QuietVerdict, *, before: datetime, after: datetime) -> datetime:
+    """Return the time of last activity to record: a turn that is taken back was no activity."""
+    return before if verdict.take_back else after
+
+
+def _only_looks(actions: tuple[CommandAction, ...]) -> bool:
+    return bool(actions) and _HARMLESS.issuperset(actions)

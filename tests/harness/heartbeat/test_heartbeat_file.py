@@ -1,0 +1,40 @@
+import pytest
+
+from harness.heartbeat import is_effectively_empty
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\ufeff\n",
+        "\n \t\r\n",
+        "# Heartbeat\n\n## Later\n#\n",
+        "- \n* \n+\n- [ ]\n- [x]\n* [ ] \n1.\n2)\n",
+        "```\n```\n~~~text\n~~~\n",
+        "<!-- fill me in -->\n<!-- over\nseveral\nlines -->",
+        "# Title <!-- note -->\n",
+        "# Related\n- [Heartbeat](/gateway/heartbeat)\n[Setup](/start)\n",
+    ],
+)
+def test_a_file_of_headings_stubs_fences_and_comments_asks_for_nothing(text: str) -> None:
+    assert is_effectively_empty(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "look at the greenhouse sensor",
+        "#tag",
+        "- water the ferns",
+        "- [ ] water the ferns",
+        "```\nmake check\n```",
+        "<!-- done --> water the ferns",
+        "<!-- never closed\nwater the ferns",
+        "[Feed](https://feed.example)",
+        "tasks:\n",
+    ],
+)
+def test_anything_else_and_a_file_that_is_not_there_is_something_to_do(text: str | None) -> None:
+    assert not is_effectively_empty(text)

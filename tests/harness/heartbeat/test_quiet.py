@@ -1,0 +1,51 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from harness.heartbeat import CommandAction, QuietEvidence, QuietVerdict, judge_quiet, session_updated_at
+
+READ, LIST, SEARCH, OTHER = CommandAction
+TAKE_BACK = QuietVerdict(True, "it had nothing to tell and changed nothing")
+
+
+def evidence(**change: object) -> QuietEvidence:
+    return QuietEvidence(**({"acknowledged": True, "completed": True} | change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        evidence(),
+        evidence(commands=((READ,), (LIST, SEARCH), (READ, READ))),
+        evidence(removed_units=900, returning_units=0),
+        evidence(removed_units=900, returning_units=899),
+    ],
+)
+def test_a_quiet_heartbeat_that_only_looked_is_taken_back(seen: QuietEvidence) -> None:
+    assert judge_quiet(seen) == TAKE_BACK
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (evidence(completed=False), "it did not end by itself"),
+        (evidence(acknowledged=False), "it had something to tell"),
+        (evidence(user_messages=2), "a message of a person is part of it"),
+        (evidence(user_messages=0), "a message of a person is part of it"),
+        (evidence(poll_is_ours=False), "a message of a person is part of it"),
+        (evidence(children=1), "it started other agents"),
+        (evidence(effects=("message",)), "it changed something"),
+        (evidence(commands=((READ,), (READ, OTHER))), "it ran a command that may have changed something"),
+        (evidence(commands=((),)), "it ran a command that may have changed something"),
+        (evidence(last_turn=False), "another turn came after it"),
+        (evidence(removed_units=900, returning_units=900), "taking it back would cost more than it frees"),
+    ],
+)
+def test_one_doubt_keeps_the_turn(seen: QuietEvidence, reason: str) -> None:
+    assert judge_quiet(seen) == QuietVerdict(False, reason)
+
+
+def test_a_turn_that_is_taken_back_was_no_activity() -> None:
+    before, after = datetime(2026, 3, 2, 9, tzinfo=UTC), datetime(2026, 3, 2, 12, tzinfo=UTC)
+    assert session_updated_at(judge_quiet(evidence()), before=before, after=after) == before
+    assert session_updated_at(judge_quiet(evidence(children=1)), before=before, after=after) == after

@@ -1,0 +1,102 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.heartbeat import (
+    Ack,
+    Adapter,
+    BasePoll,
+    CommitmentsPoll,
+    HeartbeatRun,
+    HeartbeatSettings,
+    heartbeat_pointer,
+    heartbeat_section,
+    isolated_key,
+    plan_run,
+    pointer_for,
+    render_poll,
+    section_for,
+)
+from harness.workspace import ContextMode, RunKind
+
+SETTINGS = HeartbeatSettings()
+
+
+def test_an_ordinary_heartbeat_runs_in_its_session_with_all_context() -> None:
+    run = plan_run(SETTINGS, BasePoll(), session_key="agent:main:main", ack=Ack.TOOL, time_lines="Current time: noon")
+    assert run == HeartbeatRun(
+        session_key="agent:main:main",
+        context_mode=ContextMode.FULL,
+        kind=RunKind.HEARTBEAT,
+        timeout_seconds=600.0,
+        poll=render_poll(BasePoll(), ack=Ack.TOOL, time_lines="Current time: noon"),
+        transcript_body="[OpenClaw heartbeat poll]",
+    )
+
+
+def test_a_light_isolated_heartbeat_runs_apart_with_its_own_file_alone() -> None:
+    settings = HeartbeatSettings(light_context=True, isolated_session=True)
+    run = plan_run(settings, CommitmentsPoll(("Send the list",)), session_key="agent:main:main", ack=Ack.TOKEN)
+    assert (run.session_key, run.context_mode, run.kind) == (
+        "agent:main:main:heartbeat",
+        ContextMode.LIGHTWEIGHT,
+        RunKind.COMMITMENT_ONLY,
+    )
+
+
+def test_the_key_of_the_isolated_session_does_not_grow() -> None:
+    assert isolated_key(isolated_key("agent:main:main")) == "agent:main:main:heartbeat"
+
+
+@pytest.mark.parametrize(
+    ("change", "on"),
+    [
+        ({}, True),
+        ({"default_agent": False}, False),
+        ({"enabled": False}, False),
+        ({"every": None}, False),
+        ({"include_system_prompt_section": False}, False),
+    ],
+)
+def test_prompts_speak_of_heartbeats_for_the_default_agent_while_they_are_on(change: dict[str, Any], on: bool) -> None:
+    """S25, S58."""
+    assert replace(SETTINGS, **change).guidance is on
+
+
+@pytest.mark.parametrize(
+    ("adapter", "trigger", "commitment_only", "shown"),
+    [
+        (Adapter.EMBEDDED, True, False, True),
+        (Adapter.EMBEDDED, False, False, False),
+        (Adapter.EMBEDDED, True, True, False),
+        (Adapter.CLI, False, False, True),
+        (Adapter.COMPACTION, False, False, True),
+    ],
+)
+def test_the_section_stands_in_heartbeat_prompts_and_in_those_that_turns_share(
+    adapter: Adapter, trigger: bool, commitment_only: bool, shown: bool
+) -> None:
+    """S25."""
+
+    def section(*, guidance: bool = True, full_mode: bool = True) -> str | None:
+        return section_for(
+            adapter,
+            guidance=guidance,
+            heartbeat_trigger=trigger,
+            full_mode=full_mode,
+            commitment_only=commitment_only,
+            ack=Ack.TOKEN,
+        )
+
+    assert section() == (heartbeat_section(Ack.TOKEN) if shown else None)
+    assert (section(guidance=False), section(full_mode=False)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "pointed"), [("- look at the sensor", True), ("# Heartbeat\n- \n", False), (None, False)]
+)
+def test_only_a_file_that_asks_for_something_is_pointed_to(text: str | None, pointed: bool) -> None:
+    """S53."""
+    path = "/home/pell/garden/HEARTBEAT.md"
+    assert pointer_for(path, text) == (heartbeat_pointer(path) if pointed else None)

@@ -1,0 +1,87 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from harness.heartbeat import HeartbeatTask, TaskBlock, due_tasks, parse_tasks
+
+FILE = """# Greenhouse
+
+tasks:
+  - name: vents
+    interval: 30m
+    prompt: "Check the vents"
+
+  - name: 'ferns'
+    prompt: Water the ferns
+    interval: 2
+<!--
+  - name: hidden
+    interval: 1m
+    prompt: not me
+-->
+Write short reports.
+"""
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+VENTS = HeartbeatTask("vents", timedelta(minutes=30), "Check the vents")
+FERNS = HeartbeatTask("ferns", timedelta(minutes=2), "Water the ferns")
+
+
+def test_the_task_list_is_read_and_the_rest_of_the_file_is_kept_as_context() -> None:
+    assert parse_tasks(FILE) == TaskBlock((VENTS, FERNS), "# Greenhouse\n\nWrite short reports.", ())
+
+
+def test_a_list_that_is_not_indented_and_ends_at_a_heading_is_read_as_well() -> None:
+    text = "tasks:\n- name: vents\n  interval: 30m\n  prompt: Check the vents\n# Notes\n- name: a person\n"
+    assert parse_tasks(text) == TaskBlock((VENTS,), "# Notes\n- name: a person", ())
+
+
+def test_a_file_without_a_list_is_all_context() -> None:
+    assert parse_tasks("- name: Pell\n") == TaskBlock((), "- name: Pell", ())
+
+
+def test_entries_that_cannot_run_are_named_and_do_not_stop_the_others() -> None:
+    text = """tasks:
+  - name: vents
+    interval: 30m
+    prompt: Check the vents
+  - name: doors
+    interval: 30m
+  - interval: 5m
+  - name: never
+    interval: soon
+    prompt: Do it
+  - name: zero
+    interval: 0m
+    prompt: Do it
+  - name: vents
+    interval: 1h
+    prompt: Again
+"""
+    block = parse_tasks(text)
+    assert block.tasks == (VENTS, HeartbeatTask("never", None, "Do it"), HeartbeatTask("zero", None, "Do it"))
+    assert block.problems == (
+        "HEARTBEAT.md: task 'doors' is left out: it has no prompt",
+        "HEARTBEAT.md: task number 3 is left out: it has no name and no prompt",
+        "HEARTBEAT.md: task 'never' never runs: 'soon' is no interval; write one such as 30m",
+        "HEARTBEAT.md: task 'zero' never runs: '0m' is no interval; write one such as 30m",
+        "HEARTBEAT.md: task 'vents' is listed twice; only the first counts: rename the other",
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "due"),
+    [
+        (None, True),
+        (NOW - timedelta(minutes=30), True),
+        (NOW - timedelta(minutes=29, seconds=59), False),
+        (NOW + timedelta(days=3), True),
+    ],
+    ids=["never ran", "interval passed", "interval not passed", "clock was set back"],
+)
+def test_a_task_is_due_when_its_interval_has_passed(last: datetime | None, due: bool) -> None:
+    runs = {} if last is None else {"vents": last}
+    assert due_tasks((VENTS,), last_run=runs, now=NOW) == ((VENTS,) if due else ())
+
+
+def test_a_task_without_a_readable_interval_is_never_due() -> None:
+    assert due_tasks((HeartbeatTask("never", None, "Do it"),), last_run={}, now=NOW) == ()

@@ -1,0 +1,44 @@
+"""A public name is a promise: it is there, once, and nothing heavier than it comes along."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import harness
+
+PACKAGES = [module.name for module in pkgutil.walk_packages(harness.__path__, "harness.") if module.ispkg]
+PARTS = ("harness.workspace", "harness.skills", "harness.memory", "harness.heartbeat")
+
+
+def loaded_by(module: str) -> set[str]:
+    code = f"import {module}, sys; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_public_names_are_real_and_unique(name: str) -> None:
+    """Their order is the linter's business."""
+    package = importlib.import_module(name)
+    names: list[str] = getattr(package, "__all__", [])
+    assert len(set(names)) == len(names)
+    assert [each for each in names if not hasattr(package, each)] == []
+
+
+def test_reading_a_configuration_loads_no_part_that_is_configured() -> None:
+    heavy = {"sqlite3", "watchfiles", "yaml", "json5", "anyio", "regex"}
+    assert loaded_by("harness.config") & {*heavy, *PARTS} == set()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_part_knows_the_configuration(part: str) -> None:
+    assert {name for name in loaded_by(part) if name.startswith("harness.config")} == set()
+
+
+def test_settings_are_plain_values() -> None:
+    known = {"harness", "harness.clock", "harness.json_value", "harness.lazy"}
+    ours = {name for name in loaded_by("harness.settings") if name.partition(".")[0] == "harness"}
+    assert {name for name in ours - known if not name.startswith("harness.settings")} == set()
+    assert "pydantic" not in loaded_by("harness.settings")
