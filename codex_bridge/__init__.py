@@ -6,7 +6,7 @@ from harness.lazy import lazily
 
 if TYPE_CHECKING:
     from codex_bridge.binary import CodexBinary, find_codex
-    from codex_bridge.bridge import CodexHarness, CodexSettings, CodexTurn, SentRequest, codex_harness
+    from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
     from codex_bridge.errors import (
         BinaryNotFoundError,
         CallTimeoutError,
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
         TransportError,
         UnreadableAnswerError,
     )
-    from codex_bridge.home import Home, own_home, state_dir, user_codex_home
+    from codex_bridge.home import Home, StateFolderError, own_home, state_dir, user_codex_home
     from codex_bridge.params import ThreadSettings
     from codex_bridge.process import Launch
     from codex_bridge.providers import Provider
+    from codex_bridge.turn import CodexTurn, SentRequest
 
 __all__ = [
     "BinaryNotFoundError",
@@ -45,6 +46,7 @@ __all__ = [
     "RpcError",
     "SentRequest",
     "ServerTooOldError",
+    "StateFolderError",
     "ThreadSettings",
     "TransportError",
     "UnreadableAnswerError",
@@ -64,7 +66,7 @@ __getattr__ = lazily(
         "CodexError": "codex_bridge.errors",
         "CodexHarness": "codex_bridge.bridge",
         "CodexSettings": "codex_bridge.bridge",
-        "CodexTurn": "codex_bridge.bridge",
+        "CodexTurn": "codex_bridge.turn",
         "ConnectError": "codex_bridge.errors",
         "ConnectionLostError": "codex_bridge.errors",
         "Home": "codex_bridge.home",
@@ -74,8 +76,9 @@ __getattr__ = lazily(
         "OversizedMessageError": "codex_bridge.errors",
         "Provider": "codex_bridge.providers",
         "RpcError": "codex_bridge.errors",
-        "SentRequest": "codex_bridge.bridge",
+        "SentRequest": "codex_bridge.turn",
         "ServerTooOldError": "codex_bridge.errors",
+        "StateFolderError": "codex_bridge.home",
         "ThreadSettings": "codex_bridge.params",
         "TransportError": "codex_bridge.errors",
         "UnreadableAnswerError": "codex_bridge.errors",

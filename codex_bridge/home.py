@@ -8,7 +8,7 @@ own environment is full of tokens.
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -69,12 +69,28 @@ class AgentIdError(CodexError):
         )
 
 
+class HomeMissingError(CodexError):
+    """A Codex home that somebody else looks after is not there."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"There is no Codex home at {path}; sign in with Codex first, or name another folder.")
+        self.path = path
+
+
+class StateFolderError(CodexError):
+    """A folder that the bridge keeps things in cannot be used."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"The folder {path} cannot be used ({problem}); name another with {STATE_VARIABLE}.")
+        self.path = path
+
+
 @dataclass(frozen=True, slots=True)
 class ChildEnvironment:
     """What the app-server gets to see, and what must not appear in anything we show of it."""
 
-    passed: Mapping[str, str]
-    secrets: tuple[str, ...]
+    passed: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
     """Values of the variables that were held back."""
 
 
@@ -104,12 +120,18 @@ def private_dir(path: Path) -> Path:
     """Make `path` with nobody but the owner let in, and take away what an existing one lets others do.
 
     Codex itself creates its home world-readable under a common umask (protocol reference, section 13).
+
+    Raises:
+        StateFolderError: It cannot be made or changed.
     """
-    # `mkdir(parents=True)` would give the folders above the common mode.
-    for folder in [*reversed([parent for parent in path.parents if not parent.exists()]), path]:
-        folder.mkdir(mode=0o700, exist_ok=True)
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o700)
+    try:
+        # `mkdir(parents=True)` would give the folders above the common mode.
+        for folder in [*reversed([parent for parent in path.parents if not parent.exists()]), path]:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        raise StateFolderError(path, error.strerror or str(error)) from error
     return path
 
 

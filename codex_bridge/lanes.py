@@ -7,10 +7,26 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Final
 
-from codex_bridge.wording import DEFAULT_MODE, PERSONA_INTRO, RUNTIME, TOOLS_INTRO
+from codex_bridge.wording import (
+    CONTEXT_INTRO,
+    CRON_TITLE,
+    DEFAULT_MODE,
+    EXTRA_INTRO,
+    HEARTBEAT_TITLE,
+    MEMORY_TITLE,
+    PERSONA_INTRO,
+    RUNTIME,
+    SKILLS_TITLE,
+    TOOLS_INTRO,
+)
+from harness.compose import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut
+
+HABITS: Final = Habits(reads_agents_file=True, points_to_heartbeat_file=True, marks_missing_files=False)
+"""What Codex does by itself: it reads AGENTS.md and has a shell to read HEARTBEAT.md with."""
 
 
 class Lane(Enum):
@@ -19,23 +35,45 @@ class Lane(Enum):
     NATIVE = "Codex reads it from the working directory"
     THREAD_DEVELOPER = "thread/start · developerInstructions"
     TURN_DEVELOPER = "turn/start · collaborationMode.settings.developer_instructions"
+    TURN_CONTEXT = "turn/start · input, context block"
     TURN_INPUT = "turn/start · input"
 
 
-LANE_OF: Final[Mapping[LayerName, Lane]] = {
-    LayerName.AGENTS: Lane.NATIVE,
-    LayerName.TOOLS: Lane.THREAD_DEVELOPER,
-    LayerName.SOUL: Lane.TURN_DEVELOPER,
-    LayerName.IDENTITY: Lane.TURN_DEVELOPER,
-    LayerName.USER: Lane.TURN_DEVELOPER,
-    LayerName.USER_TEXT: Lane.TURN_INPUT,
-}
+LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
+    {
+        LayerName.AGENTS: Lane.NATIVE,
+        LayerName.TOOLS: Lane.THREAD_DEVELOPER,
+        LayerName.EXTRA: Lane.THREAD_DEVELOPER,
+        LayerName.HEARTBEAT_GUIDANCE: Lane.TURN_DEVELOPER,
+        LayerName.CRON_GUIDANCE: Lane.TURN_DEVELOPER,
+        LayerName.SOUL: Lane.TURN_DEVELOPER,
+        LayerName.IDENTITY: Lane.TURN_DEVELOPER,
+        LayerName.USER: Lane.TURN_DEVELOPER,
+        LayerName.MEMORY_NOTE: Lane.TURN_DEVELOPER,
+        LayerName.SKILLS: Lane.TURN_DEVELOPER,
+        LayerName.HEARTBEAT_POINTER: Lane.TURN_DEVELOPER,
+        LayerName.BOOTSTRAP: Lane.TURN_CONTEXT,
+        LayerName.MEMORY: Lane.TURN_CONTEXT,
+        LayerName.USER_TEXT: Lane.TURN_INPUT,
+    }
+)
 """The routing policy. A layer that is missing here cannot be sent.
 
 Subagents inherit developerInstructions and not the collaboration text (protocol reference, 3.6), so what only
 the main voice should hear goes with each turn.
 """
 
+_TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
+    {
+        LayerName.HEARTBEAT_GUIDANCE: HEARTBEAT_TITLE,
+        LayerName.CRON_GUIDANCE: CRON_TITLE,
+        LayerName.MEMORY_NOTE: MEMORY_TITLE,
+        LayerName.SKILLS: SKILLS_TITLE,
+    }
+)
+_FIRST: Final = frozenset({LayerName.HEARTBEAT_GUIDANCE, LayerName.CRON_GUIDANCE})
+"""What stands at the head of the turn's text, in place of the restated mode (spec 2)."""
+_PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
 _FRAMES: Final = re.compile(r"<(?=/?collaboration_mode>)", re.IGNORECASE)
 
 
@@ -55,7 +93,11 @@ class LanePlan:
     """For thread/start and thread/resume; the same bytes as long as the workspace and the bridge are."""
     turn_developer: str | None
     """For each turn/start; None makes Codex use its own text of the mode."""
+    turn_context: str
+    """Files to quote before the person's words, once per conversation and state; empty when there are none."""
     turn_input: str
+    agents_text: str | None
+    """AGENTS.md as Codex should find it; None when it should find none."""
     placed: tuple[Placed, ...]
     left_out: tuple[LeftOut, ...]
 
@@ -67,28 +109,52 @@ def plan(composition: Composition) -> LanePlan:
         KeyError: A layer has no row in `LANE_OF`.
     """
     placed = tuple(Placed(layer, LANE_OF[layer.name]) for layer in composition.layers)
-    tools = _in(placed, Lane.THREAD_DEVELOPER)
-    persona = _in(placed, Lane.TURN_DEVELOPER)
+    context = _in(placed, Lane.TURN_CONTEXT)
+    agents = composition.get(LayerName.AGENTS)
     return LanePlan(
-        thread_developer=_joined([RUNTIME, *_files(TOOLS_INTRO, tools)]),
-        turn_developer=_joined([DEFAULT_MODE, *_files(PERSONA_INTRO, persona)]) if persona else None,
+        thread_developer=_thread_developer(_in(placed, Lane.THREAD_DEVELOPER)),
+        turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
+        turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
         turn_input="\n\n".join(layer.text for layer in _in(placed, Lane.TURN_INPUT)),
+        agents_text=agents.text if agents else None,
         placed=placed,
         left_out=composition.left_out,
     )
+
+
+def _thread_developer(layers: list[Layer]) -> str:
+    tools = [layer for layer in layers if layer.name is LayerName.TOOLS]
+    extra = [layer for layer in layers if layer.name is LayerName.EXTRA]
+    return _joined([RUNTIME, *_under(TOOLS_INTRO, tools), *_under(EXTRA_INTRO, extra)])
+
+
+def _turn_developer(layers: list[Layer]) -> str | None:
+    if not layers:
+        return None
+    first = [layer for layer in layers if layer.name in _FIRST]
+    persona = [layer for layer in layers if layer.name in _PERSONA]
+    rest = [layer for layer in layers if layer.name not in _FIRST | _PERSONA]
+    opening = list(map(_titled, first)) or [DEFAULT_MODE]
+    return _joined([*opening, *_under(PERSONA_INTRO, persona), *map(_titled, rest)])
 
 
 def _in(placed: Iterable[Placed], lane: Lane) -> list[Layer]:
     return [each.layer for each in placed if each.lane is lane]
 
 
-def _files(intro: str, layers: list[Layer]) -> list[str]:
-    if not layers:
-        return []
-    return [
-        intro,
-        *(f"## {layer.name.value.removeprefix('workspace/')}\n\n{_unframed(layer.text)}" for layer in layers),
-    ]
+def _under(intro: str, layers: list[Layer]) -> list[str]:
+    return [intro, *map(_file, layers)] if layers else []
+
+
+def _file(layer: Layer) -> str:
+    name = layer.source if layer.name is LayerName.EXTRA else layer.name.value.removeprefix("workspace/")
+    return f"## {name}\n\n{_unframed(layer.text)}"
+
+
+def _titled(layer: Layer) -> str:
+    title = _TITLE_OF.get(layer.name)
+    text = _unframed(layer.text)
+    return f"{title}\n\n{text}" if title else text
 
 
 def _unframed(text: str) -> str:

@@ -138,8 +138,8 @@ class TurnLedger:
         self._given_up = sentence
 
     def stop(self) -> list[TurnEvent]:
-        """The turn was stopped before the server knew of it."""
-        return self._end(Outcome.INTERRUPTED)
+        """The turn ends without the server's word: it never knew of it, or does not answer."""
+        return self._stopped()
 
     def _delta(self, delta: Delta) -> Iterable[TurnEvent]:
         match delta.stream:
@@ -245,11 +245,14 @@ class TurnLedger:
                 self._item_completed(item)
         match turn.status:
             case "interrupted":
-                return self._end(Outcome.FAILED if self._given_up else Outcome.INTERRUPTED, self._given_up)
+                return self._stopped()
             case "failed":
                 return self._end(Outcome.FAILED, sentence(turn.error), turn.error.message if turn.error else "")
             case _:  # "completed", or a word that a newer server has for an end
                 return self._end(Outcome.ANSWERED if self._answer() else Outcome.EMPTY)
+
+    def _stopped(self) -> list[TurnEvent]:
+        return self._end(Outcome.FAILED if self._given_up else Outcome.INTERRUPTED, self._given_up)
 
     def _answer(self) -> str:
         """The last assistant text that is no commentary and not blank."""

@@ -18,7 +18,6 @@ from codex_bridge.wire.requests import (
     ThreadStartParams,
     TurnStartParams,
 )
-from harness.layers import LayerName
 from harness.turns import TurnRequest
 
 SERVICE_NAME: Final = "openclaw-codex-bridge"
@@ -41,7 +40,7 @@ def thread_start(request: TurnRequest, lanes: LanePlan, settings: ThreadSettings
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=settings.sandbox,
-        config=_config(request),
+        config=_config(lanes),
         developer_instructions=lanes.thread_developer,
         personality="none",
         service_name=SERVICE_NAME,
@@ -62,21 +61,30 @@ def thread_resume(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=settings.sandbox,
-        config=_config(request),
+        config=_config(lanes),
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
 
 
-def turn_start(request: TurnRequest, lanes: LanePlan, thread: ThreadOpened) -> TurnStartParams:
+def turn_start(
+    request: TurnRequest, lanes: LanePlan, thread: ThreadOpened, *, with_context: bool = False
+) -> TurnStartParams:
     """Parameters of turn/start.
 
     The mode's model and effort are always filled in: an empty model is sent to the provider as it is, and a missing
     effort resets the thread's (protocol reference, 3.4).
+
+    Args:
+        request: The turn.
+        lanes: Its texts.
+        thread: The thread as it was opened.
+        with_context: Quote the files of the context block before the words.
     """
+    texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
     return TurnStartParams(
         thread_id=thread.thread.id,
-        input=[TextInput(text=lanes.turn_input)],
+        input=[TextInput(text=text) for text in texts],
         client_user_message_id=request.message_key,
         collaboration_mode=CollaborationMode(
             mode="default",
@@ -90,12 +98,14 @@ def turn_start(request: TurnRequest, lanes: LanePlan, thread: ThreadOpened) -> T
     )
 
 
-def _config(request: TurnRequest) -> dict[str, object]:
-    agents = request.composition.get(LayerName.AGENTS)
-    size = len(agents.text.encode("utf-8", "replace")) if agents else 0
+def _config(lanes: LanePlan) -> dict[str, object]:
+    agents = lanes.agents_text
     return {
         # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
-        "project_doc_max_bytes": max(DOC_BYTES, 2 * size),
+        # Zero when none should be read: one that the guard refused must not come in by this door.
+        "project_doc_max_bytes": 0 if agents is None else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace"))),
+        # Codex would also read the AGENTS.md files of every folder up to a repository's root (measured).
+        "project_root_markers": list[str](),
         # The gateway lists the agent's skills itself; Codex's own block would list them twice.
         "skills.include_instructions": False,
     }

@@ -26,6 +26,8 @@ class Provider:
             (f"{prefix}.base_url", _toml(self.base_url)),
             (f"{prefix}.env_key", _toml(self.token_variable)),
             (f"{prefix}.wire_api", _toml("responses")),
+            # The server needs the token; the commands that it runs for a model do not.
+            ("shell_environment_policy.exclude", f"[{_toml(self.token_variable)}]"),
         ]
         if self.request_retries is not None:
             pairs.append((f"{prefix}.request_max_retries", str(self.request_retries)))

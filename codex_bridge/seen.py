@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from codex_bridge.lanes import Lane, Placed
 from codex_bridge.loopback.recorder import Part, RecordedRequest
+from codex_bridge.wording import CONTEXT_INTRO
 from harness.layers import Layer
 
 
@@ -36,12 +37,14 @@ def place(part: Part) -> Lane | None:
     """The lane whose text Codex puts where `part` stands; None for what is Codex's own.
 
     Known by its frame and role (protocol reference, 3.1): the mode text in its tags, AGENTS.md under its heading
-    in a user message, what else a developer message holds, what else a user said.
+    in a user message, the quoted files under ours, what else a developer message holds, what else a user said.
     """
     if part.role == "developer":
         return Lane.TURN_DEVELOPER if part.text.startswith("<collaboration_mode>") else Lane.THREAD_DEVELOPER
     if part.role == "user":
-        return Lane.NATIVE if part.text.startswith("# AGENTS.md instructions") else Lane.TURN_INPUT
+        if part.text.startswith("# AGENTS.md instructions"):
+            return Lane.NATIVE
+        return Lane.TURN_CONTEXT if part.text.startswith(CONTEXT_INTRO) else Lane.TURN_INPUT
     return None
 
 

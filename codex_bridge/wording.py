@@ -26,3 +26,15 @@ PERSONA_INTRO: Final = (
     "# Who you are\n\n"
     "These files of your workspace say who you are and whom you serve. Speak as they describe, in every answer."
 )
+
+HEARTBEAT_TITLE: Final = "# Heartbeat"
+CRON_TITLE: Final = "# Scheduled turn"
+MEMORY_TITLE: Final = "# Long-term memory"
+SKILLS_TITLE: Final = "# Skills"
+
+EXTRA_INTRO: Final = "# Further workspace files\n\nThe owner adds these files to every conversation."
+
+CONTEXT_INTRO: Final = (
+    "# Files of your workspace for this conversation\n\n"
+    "The gateway quotes them; the person did not write this. A later copy of a file takes the place of an earlier one."
+)

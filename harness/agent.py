@@ -1,51 +1,70 @@
 """One agent: a workspace, a backend, and a message in between."""
 
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final, Generic
+from dataclasses import dataclass
+from typing import Generic
 
-from harness.compose import ORDER, compose_chat
 from harness.errors import WorkspaceError
-from harness.inbound import InboundMessage
+from harness.gather import Gatherer, Situation
+from harness.inbound import ChatKind, InboundMessage
+from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.memory.access import Audience
+from harness.memory.daily import bare_reset
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
-from harness.workspace.reader import GuardedReader
-
-_FILE_OF: Final = {name: name.value.removeprefix("workspace/") for name in ORDER}
 
 
 @dataclass(frozen=True)
 class Agent(Generic[TurnT]):
-    """An agent that lives in a workspace and answers messages.
-
-    The reader may be shared by all agents of a gateway; unchanged files are read once.
-    """
+    """An agent that lives in a workspace and answers messages."""
 
     harness: Harness[TurnT]
-    workspace: Path
-    id: str = "main"
+    gatherer: Gatherer
+    """Looks at the agent's workspace; holds its settings."""
     model: str | None = None
     effort: str | None = None
-    reader: GuardedReader = field(default_factory=GuardedReader)
+    owners: frozenset[str] | None = None
+    """Sender ids of the owner. None: whoever the channel lets into a direct chat is the owner."""
 
     async def receive(self, message: InboundMessage) -> TurnT:
-        """Begin the turn that answers `message`.
+        """Begin the turn that answers `message`. A bare /new or /reset begins a new conversation.
 
         Raises:
             WorkspaceError: The workspace folder is not there. A missing file in it is no error.
         """
-        root = str(self.workspace)
-        if not self.workspace.is_dir():
-            raise WorkspaceError(f"The workspace {root} is no folder; create it or name another.")
-        files = {name: await self.reader.read(root, _FILE_OF[name]) for name in ORDER}
+        settings = self.gatherer.settings
+        if not settings.workspace.is_dir():
+            raise WorkspaceError(f"The workspace {settings.workspace} is no folder; create it or name another.")
+        key, audience, reset = message.session_key(settings.id), self.audience(message), bare_reset(message.text)
+        gathered = await self.gatherer.gather(
+            Situation(
+                trigger=Trigger.CHAT,
+                audience=audience,
+                words=_words(message, audience),
+                session_key=key,
+                reset=reset,
+            )
+        )
         return self.harness.start(
             TurnRequest(
-                agent=self.id,
-                session_key=message.session_key(self.id),
+                agent=settings.id,
+                session_key=key,
                 trigger=Trigger.CHAT,
-                composition=compose_chat(files, message),
-                workspace=self.workspace,
+                composition=gathered.composition,
+                workspace=settings.workspace,
                 message_key=message.key,
                 model=self.model,
                 effort=self.effort,
+                fresh=reset is not None,
             )
         )
+
+    def audience(self, message: InboundMessage) -> Audience:
+        """Who reads along when the agent answers `message`."""
+        if message.chat.kind is ChatKind.GROUP:
+            return Audience.GROUP
+        known = self.owners is None or message.sender.id in self.owners
+        return Audience.OWNER if known else Audience.OTHER_DIRECT
+
+
+def _words(message: InboundMessage, audience: Audience) -> Layer:
+    trust = Trust.OWNER if audience is Audience.OWNER else Trust.OUTSIDER
+    return Layer(LayerName.USER_TEXT, message.key, Lifetime.INPUT, trust, message.text)

@@ -27,6 +27,7 @@ class EventBuffer:
         self._finished = anyio.Event()
         self._result: TurnResult | None = None
         self._waiting = False
+        self._taken = False
 
     @property
     def result(self) -> TurnResult | None:
@@ -59,7 +60,14 @@ class EventBuffer:
         return self._result
 
     async def read(self) -> AsyncIterator[TurnEvent]:
-        """Give the events in order, up to and with `Finished`."""
+        """Give the events in order, up to and with `Finished`.
+
+        Raises:
+            RuntimeError: Somebody reads, or has read, them already; a second reader would take half of them.
+        """
+        if self._taken:
+            raise RuntimeError("the events of a turn can be read once")
+        self._taken = True
         while True:
             self._settle()
             while self._events:

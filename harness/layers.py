@@ -21,6 +21,8 @@ class LayerName(StrEnum):
     HEARTBEAT = "workspace/HEARTBEAT.md"
     MEMORY = "workspace/MEMORY.md"
     BOOTSTRAP = "workspace/BOOTSTRAP.md"
+    EXTRA = "workspace/extra"
+    """A further file that a hook or the configuration adds."""
     RUNTIME = "gateway/runtime"
     MEMORY_NOTE = "gateway/memory-note"
     SKILLS = "gateway/skills"

@@ -36,6 +36,8 @@ class TurnRequest:
     """The model to use, or None for the backend's own choice."""
     effort: str | None = None
     """Reasoning effort, or None for the model's own."""
+    fresh: bool = False
+    """Begin a new conversation; what the chat's earlier one held is not seen any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,16 @@ from typing import cast
 from benchmarks.clients.measured import main
 from benchmarks.job import MODEL, Job
 from codex_bridge.binary import find_codex
-from codex_bridge.bridge import CodexSettings, CodexTurn, codex_harness
+from codex_bridge.bridge import CodexSettings, codex_harness
 from codex_bridge.home import Home
+from codex_bridge.lanes import HABITS
 from codex_bridge.process import Launch
 from codex_bridge.providers import Provider
+from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.channels.telegram import from_update
+from harness.gather import Gatherer
+from harness.plain import plain_settings
 from harness.store.bindings import bindings_at
 from harness.turns import TextDelta
 
@@ -44,7 +48,8 @@ async def opened(job: Job) -> AsyncGenerator[OurChat]:
         bindings_at(home.path.parent / "bindings.sqlite") as bindings,
         codex_harness(CodexSettings(launch), bindings) as harness,
     ):
-        yield OurChat(Agent(harness, Path(job["workspace"]), model=MODEL), job["update"])
+        gatherer = Gatherer(plain_settings(Path(job["workspace"])), HABITS)
+        yield OurChat(Agent(harness, gatherer, model=MODEL), job["update"])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ be used (missing, too old, not signed in, does not start).
 
 import logging
 import sys
+from io import TextIOWrapper
 from typing import Annotated, Final
 
 import typer
@@ -43,6 +44,9 @@ def common(
 
 def run() -> None:
     """Run the command line and leave with its exit code; every expected error is one sentence on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal of another encoding still shows the rest
     try:
         app()
     except (HarnessError, AgentIdError) as error:

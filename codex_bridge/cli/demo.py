@@ -7,6 +7,7 @@ what it was sent. What is shown as seen by the model comes from that record.
 import json
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,7 +15,6 @@ from pathlib import Path
 import anyio
 import typer
 
-from codex_bridge.bridge import SentRequest
 from codex_bridge.cli import show
 from codex_bridge.cli.setup import LOOPBACK_MODEL, CodexOption, JsonOption, running
 from codex_bridge.cli.turn import read_payload
@@ -24,8 +24,10 @@ from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import in_turn, say
 from codex_bridge.seen import Sighting, sightings
+from codex_bridge.turn import SentRequest
 from harness.channels import telegram
 from harness.inbound import InboundMessage
+from harness.plain import plain_settings
 from harness.turns import Finished, Outcome, TextDelta, TurnResult
 
 ANSWER = (
@@ -33,6 +35,8 @@ ANSWER = (
     "after the weekend it will cost you two."
 )
 """What the stand-in says: scripted, as there is no model."""
+LEFT_BEHIND = 3600.0
+"""Seconds after which a demo's folder belongs to nobody any more; a demo takes two."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ async def demonstrate(codex: Path | None) -> Demonstration:
     """
     # Not in the system's temporary folder, which Codex complains about for a home.
     parent = private_dir(state_dir() / "demo")
+    _sweep(parent)
     with (
         tempfile.TemporaryDirectory(dir=parent) as folder,
         as_file(files("harness.testing") / "sample") as sample,
@@ -90,11 +95,20 @@ async def demonstrate(codex: Path | None) -> Demonstration:
         return await _run(message, workspace, Path(folder) / "state", codex)
 
 
+def _sweep(parent: Path) -> None:
+    """Remove what a demo that was killed left behind."""
+    for folder in parent.iterdir():
+        if time.time() - folder.stat().st_mtime > LEFT_BEHIND:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 async def _run(message: InboundMessage, workspace: Path, root: Path, codex: Path | None) -> Demonstration:
     answer = say(ANSWER, pieces=12, pause=0.02)
     async with (
         loopback_model(in_turn([answer])) as model,
-        running(workspace, codex=codex, provider=model.provider, model=LOOPBACK_MODEL, root=root) as live,
+        running(
+            plain_settings(workspace), codex=codex, provider=model.provider, model=LOOPBACK_MODEL, root=root
+        ) as live,
     ):
         turn = await live.agent.receive(message)
         pieces: list[str] = []

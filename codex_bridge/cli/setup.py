@@ -10,11 +10,17 @@ from typing import Annotated, Final
 import typer
 
 from codex_bridge.binary import find_codex
-from codex_bridge.bridge import CodexHarness, CodexSettings, CodexTurn, codex_harness
-from codex_bridge.home import Home, agent_dir, own_home, private_dir, state_dir, user_codex_home
+from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
+from codex_bridge.lanes import HABITS
 from codex_bridge.process import Launch
 from codex_bridge.providers import Provider
+from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
+from harness.config import Config, load_config, resolve_agent, this_machine
+from harness.gather import Gatherer
+from harness.plain import in_workspace
+from harness.settings.agent import AgentSettings
 from harness.store.bindings import bindings_at
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
@@ -34,6 +40,15 @@ HomeOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data for programs.")]
 
 
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The gateway's openclaw.json, instead of the usual place.")
+]
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option("--workspace", help="The agent's folder, with AGENTS.md and the rest; by default the configured one."),
+]
+
+
 @dataclass(frozen=True)
 class Running:
     """An agent that can take messages."""
@@ -43,22 +58,50 @@ class Running:
     launch: Launch
 
 
+@dataclass(frozen=True)
+class Configured:
+    """An agent as the configuration has it, and what is wrong with the configuration."""
+
+    config: Config
+    settings: AgentSettings
+
+
+def configured(config: Path | None, agent: str, workspace: Path | None) -> Configured:
+    """Read the configuration and settle one agent, in another folder if one is named.
+
+    Raises:
+        UnreadableConfigError: There is a file, and it cannot be read at all.
+    """
+    machine = this_machine()
+    read = load_config(machine, explicit=config)
+    settings = resolve_agent(read, agent, machine)
+    if workspace is not None:
+        settings = in_workspace(settings, Path(os.path.abspath(workspace)))  # noqa: PTH100 - links stay as they are
+    return Configured(read, settings)
+
+
 def home_named(name: str, agent: str, root: Path) -> Home:
-    """The Codex home that `--codex-home` names."""
+    """The Codex home that `--codex-home` names.
+
+    Raises:
+        HomeMissingError: It is not the agent's own, and not there.
+    """
     match name:
         case "own":
             return own_home(root, agent)
         case "user":
-            return Home(user_codex_home(), owned=False)
+            path = user_codex_home()
         case _:
-            return Home(Path(name).expanduser().absolute(), owned=False)
+            path = Path(name).expanduser().absolute()
+    if not path.is_dir():
+        raise HomeMissingError(path)
+    return Home(path, owned=False)
 
 
 @asynccontextmanager
 async def running(
-    workspace: Path,
+    settings: AgentSettings,
     *,
-    agent: str = "main",
     codex: Path | None = None,
     codex_home: str = "own",
     provider: Provider | None = None,
@@ -72,11 +115,11 @@ async def running(
         StoreError: The state folder cannot be used.
     """
     root = state_dir() if root is None else root
-    launch = Launch(find_codex(codex), home_named(codex_home, agent, root), provider)
-    folder = private_dir(agent_dir(root, agent))
+    launch = Launch(find_codex(codex), home_named(codex_home, settings.id, root), provider)
+    folder = private_dir(agent_dir(root, settings.id))
     async with (
         bindings_at(folder / "bridge.sqlite") as bindings,
-        codex_harness(CodexSettings(launch, agent=agent), bindings) as harness,
+        codex_harness(CodexSettings(launch, agent=settings.id), bindings) as harness,
     ):
         await harness.ready()
-        yield Running(Agent(harness, Path(os.path.abspath(workspace)), id=agent, model=model), harness, launch)  # noqa: ASYNC240, PTH100 - touches no disk
+        yield Running(Agent(harness, Gatherer(settings, HABITS), model=model), harness, launch)

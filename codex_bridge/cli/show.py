@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from codex_bridge.bridge import SentRequest
 from codex_bridge.lanes import Lane
 from codex_bridge.rpc import Json
+from codex_bridge.turn import SentRequest
 from harness.units import utf16_units
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _SHORT: Final = {
     Lane.NATIVE: "(left to Codex)",
     Lane.THREAD_DEVELOPER: "developerInstructions",
     Lane.TURN_DEVELOPER: "collaborationMode",
+    Lane.TURN_CONTEXT: "input, quoted files",
     Lane.TURN_INPUT: "input",
 }
 

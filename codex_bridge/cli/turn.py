@@ -2,19 +2,33 @@
 
 import json
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
 import anyio
 import typer
 
-from codex_bridge.bridge import CodexTurn
-from codex_bridge.cli.setup import LOOPBACK_MODEL, AgentOption, CodexOption, HomeOption, JsonOption, running
+from codex_bridge.cli.setup import (
+    LOOPBACK_MODEL,
+    AgentOption,
+    CodexOption,
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    Running,
+    WorkspaceOption,
+    configured,
+    running,
+)
 from codex_bridge.home import state_dir
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
+from codex_bridge.masking import mask
+from codex_bridge.turn import CodexTurn
 from harness.channels import telegram
 from harness.errors import PayloadError
 from harness.inbound import InboundMessage
@@ -23,19 +37,22 @@ from harness.turns import Commentary, Finished, Notice, Outcome, TextDelta, Text
 
 def command(
     payload: Annotated[str, typer.Option("--payload", help="A file with one Telegram update, or - for stdin.")],
-    workspace: Annotated[Path, typer.Option("--workspace", help="The agent's folder, with AGENTS.md and the rest.")],
+    workspace: WorkspaceOption = None,
     loopback: Annotated[
         bool, typer.Option("--loopback", help="Let a local stand-in play the model; needs no account.")
     ] = False,
     model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
     agent: AgentOption = "main",
+    config: ConfigOption = None,
     codex: CodexOption = None,
     codex_home: HomeOption = "own",
     as_json: JsonOption = False,
 ) -> None:
     """Run one turn for a message that came in, and print the answer."""
     message = telegram.from_update(read_payload(payload))
-    result = anyio.run(_run, message, workspace, loopback, model, agent, codex, codex_home, as_json)
+    settings = configured(config, agent, workspace).settings
+    how = partial(running, settings, codex=codex, codex_home=codex_home)
+    result = anyio.run(_run, message, how, loopback, model, as_json)
     if as_json:
         print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))
     elif result.outcome is not Outcome.ANSWERED:
@@ -69,6 +86,8 @@ def read_payload(source: str) -> dict[str, object]:
         raise PayloadError(
             f"The payload {name} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
         ) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, or thousands of brackets
+        raise PayloadError(f"The payload {name} is beyond what a JSON reader takes.") from None
     if not isinstance(payload, dict):
         raise PayloadError(f"The payload {name} is not a JSON object.")
     return cast("dict[str, object]", payload)
@@ -82,6 +101,7 @@ def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
         "result": {
             "outcome": result.outcome.value,
             "error": result.error,
+            "detail": mask(result.detail),
             "thread": result.conversation,
             "turn": result.turn,
             "usage": {
@@ -102,12 +122,9 @@ def echo(request: RecordedRequest) -> Action:
 
 async def _run(
     message: InboundMessage,
-    workspace: Path,
+    how: Callable[..., AbstractAsyncContextManager[Running]],
     loopback: bool,
     model: str | None,
-    agent: str,
-    codex: Path | None,
-    codex_home: str,
     as_json: bool,
 ) -> TurnResult:
     async with AsyncExitStack() as stack:
@@ -116,10 +133,7 @@ async def _run(
             # Its threads are kept apart, or a real model would continue a conversation with a stand-in.
             provider, root = (await stack.enter_async_context(loopback_model(echo))).provider, root / "loopback"
             model = model or LOOPBACK_MODEL
-        made = running(
-            workspace, agent=agent, codex=codex, codex_home=codex_home, provider=provider, model=model, root=root
-        )
-        live = await stack.enter_async_context(made)
+        live = await stack.enter_async_context(how(provider=provider, model=model, root=root))
         turn = await live.agent.receive(message)
         if as_json:
             return await turn.result()

@@ -96,8 +96,7 @@ class _Connection:
 
     async def _route(self, request: h11.Request, body: bytes) -> None:
         headers = dict(request.headers)
-        given = headers.get(b"authorization", b"").decode("latin-1")
-        if not secrets.compare_digest(given, f"Bearer {self._model.token}"):
+        if not secrets.compare_digest(headers.get(b"authorization", b""), f"Bearer {self._model.token}".encode()):
             await self._answer(401, {"error": {"message": "the token of this run is missing or wrong"}})
             return
         path = request.target.decode("latin-1").partition("?")[0]

@@ -3,6 +3,7 @@
 The websockets library does the protocol; this module decides who may be talked to and how a token travels.
 """
 
+import logging
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -23,6 +24,9 @@ GOODBYE = 2.0
 """Seconds that a close handshake may take."""
 OPENING = 10.0
 """Seconds that the connection and its upgrade may take."""
+_WIRE_LOG = logging.getLogger("codex_bridge.websocket")
+# At DEBUG the library logs the headers that it sends, the token among them.
+_WIRE_LOG.setLevel(logging.INFO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,7 @@ async def websocket(
         max_size=limit,
         compression=None,
         proxy=None,
+        logger=_WIRE_LOG,
         open_timeout=OPENING,
         close_timeout=GOODBYE,
     )
@@ -134,6 +139,7 @@ async def unix_socket(path: Path, *, limit: int = MESSAGE_LIMIT) -> AsyncGenerat
         uri="ws://localhost/",
         max_size=limit,
         compression=None,
+        logger=_WIRE_LOG,
         open_timeout=OPENING,
         close_timeout=GOODBYE,
     )

@@ -21,8 +21,9 @@ CREATE TABLE IF NOT EXISTS bindings (
     backend TEXT NOT NULL,
     session_key TEXT NOT NULL,
     conversation TEXT NOT NULL,
+    carried TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (backend, session_key)
-) STRICT
+)
 """
 BUSY_SECONDS: Final = 5.0
 """How long a write waits for another process's."""
@@ -38,6 +39,8 @@ class Binding:
     session_key: str
     conversation: str
     """The backend's own id, a Codex thread id for instance."""
+    carried: str = ""
+    """Digest of the workspace context that the conversation already holds; empty when it holds none."""
 
 
 class Bindings:
@@ -57,9 +60,10 @@ class Bindings:
 
         def read(connection: sqlite3.Connection) -> Binding | None:
             row = connection.execute(
-                "SELECT conversation FROM bindings WHERE backend = ? AND session_key = ?", (backend, session_key)
+                "SELECT conversation, carried FROM bindings WHERE backend = ? AND session_key = ?",
+                (backend, session_key),
             ).fetchone()
-            return None if row is None else Binding(backend, session_key, str(row[0]))
+            return None if row is None else Binding(backend, session_key, str(row[0]), str(row[1]))
 
         return await self._run(read)
 
@@ -72,9 +76,8 @@ class Bindings:
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT INTO bindings VALUES (?, ?, ?) "
-                "ON CONFLICT (backend, session_key) DO UPDATE SET conversation = excluded.conversation",
-                (binding.backend, binding.session_key, binding.conversation),
+                "INSERT OR REPLACE INTO bindings VALUES (?, ?, ?, ?)",
+                (binding.backend, binding.session_key, binding.conversation, binding.carried),
             )
 
         await self._run(write)
@@ -120,8 +123,12 @@ def _opened(path: Path) -> sqlite3.Connection:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         path.chmod(0o600)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+    try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(_SCHEMA)
-    except (OSError, sqlite3.Error) as error:
+    except sqlite3.Error as error:
+        connection.close()
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error
     return connection

@@ -17,6 +17,7 @@ _SESSION_REASONS = {
 
 LIGHT_HEARTBEAT = "a light heartbeat run gets only HEARTBEAT.md"
 LIGHT_RUN = "a light run gets no workspace files"
+NO_FILE = "the file does not exist"
 BOOTSTRAP_DONE = "the workspace is set up, so its first-run file is no longer used"
 BOOTSTRAP_ELSEWHERE = "the first-run ritual cannot be done in this run"
 COMMITMENTS_ONLY = "the run is about commitments only"
@@ -66,9 +67,13 @@ def completed_rule(bootstrap_paths: frozenset[str], *, completed: bool) -> Rule:
             name, so a link or a hook cannot bring it back under another one; files of that name elsewhere stay.
         completed: Whether the workspace is set up.
     """
-    if not completed:
-        return lambda file: None
-    return lambda file: None if bootstrap_paths.isdisjoint((file.path, file.real_path)) else BOOTSTRAP_DONE
+
+    def done(file: WorkspaceFile) -> str | None:
+        if not completed or bootstrap_paths.isdisjoint((file.path, file.real_path)):
+            return None
+        return NO_FILE if file.missing else BOOTSTRAP_DONE
+
+    return done
 
 
 def context_mode_rule(mode: ContextMode, run: RunKind) -> Rule:

@@ -4,8 +4,18 @@ import pytest
 
 from codex_bridge.lanes import LANE_OF, Lane, plan
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start, turn_start
+from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import ThreadOpened
-from codex_bridge.wording import DEFAULT_MODE, PERSONA_INTRO, RUNTIME, TOOLS_INTRO
+from codex_bridge.wording import (
+    CONTEXT_INTRO,
+    DEFAULT_MODE,
+    HEARTBEAT_TITLE,
+    MEMORY_TITLE,
+    PERSONA_INTRO,
+    RUNTIME,
+    SKILLS_TITLE,
+    TOOLS_INTRO,
+)
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
 from harness.turns import Trigger, TurnRequest
 
@@ -63,9 +73,9 @@ def test_without_persona_codex_keeps_its_own_text_for_the_mode() -> None:
 
 
 def test_a_layer_without_a_lane_cannot_be_sent() -> None:
-    assert LayerName.BOOTSTRAP not in LANE_OF
+    assert LayerName.HEARTBEAT not in LANE_OF
     with pytest.raises(KeyError):
-        plan(Composition((layer(LayerName.BOOTSTRAP, "first run"),), ()))
+        plan(Composition((layer(LayerName.HEARTBEAT, "look"),), ()))
 
 
 def test_a_file_cannot_open_or_close_the_frame_around_it() -> None:
@@ -80,10 +90,14 @@ def test_start_and_resume_hold_the_same_developer_text() -> None:
     settings = ThreadSettings()
     start = thread_start(asked, lanes, settings).to_wire()
     resume = thread_resume("thread-1", asked, lanes, settings).to_wire()
-    shared = {
+    shared: JsonObject = {
         "approvalPolicy": "on-request",
         "sandbox": "workspace-write",
-        "config": {"project_doc_max_bytes": 32_768, "skills.include_instructions": False},
+        "config": {
+            "project_doc_max_bytes": 32_768,
+            "project_root_markers": [],
+            "skills.include_instructions": False,
+        },
         "cwd": "/workspace",
         "developerInstructions": lanes.thread_developer,
         "personality": "none",
@@ -129,4 +143,62 @@ def test_nothing_to_say_is_sent_as_null_and_never_as_an_empty_text() -> None:
 def test_a_long_agents_file_gets_room() -> None:
     asked = request(layer(LayerName.AGENTS, "é" * 20_000), layer(LayerName.USER_TEXT, "hi"))
     start = thread_start(asked, plan(asked.composition), ThreadSettings()).to_wire()
-    assert start["config"] == {"project_doc_max_bytes": 80_000, "skills.include_instructions": False}
+    assert start["config"] == {
+        "project_doc_max_bytes": 80_000,
+        "project_root_markers": [],
+        "skills.include_instructions": False,
+    }
+
+
+def test_an_agents_file_that_was_refused_does_not_come_in_through_codex() -> None:
+    asked = request(layer(LayerName.USER_TEXT, "hi"))
+    start = thread_start(asked, plan(asked.composition), ThreadSettings()).to_wire()
+    assert start["config"] == {
+        "project_doc_max_bytes": 0,
+        "project_root_markers": [],
+        "skills.include_instructions": False,
+    }
+
+
+def test_a_heartbeat_has_its_guidance_first_and_its_pointer_last() -> None:
+    """S53."""
+    lanes = plan(
+        Composition(
+            (
+                layer(LayerName.HEARTBEAT_GUIDANCE, "guidance"),
+                layer(LayerName.SOUL, "dry"),
+                layer(LayerName.MEMORY_NOTE, "look it up"),
+                layer(LayerName.SKILLS, "a list"),
+                layer(LayerName.HEARTBEAT_POINTER, "- HEARTBEAT.md"),
+                layer(LayerName.USER_TEXT, "poll"),
+            ),
+            (),
+        )
+    )
+    assert lanes.turn_developer == (
+        f"{HEARTBEAT_TITLE}\n\nguidance\n\n{PERSONA_INTRO}\n\n## SOUL.md\n\ndry\n\n"
+        f"{MEMORY_TITLE}\n\nlook it up\n\n{SKILLS_TITLE}\n\na list\n\n- HEARTBEAT.md"
+    )
+
+
+def test_quoted_files_stand_before_the_words_and_only_when_asked_for() -> None:
+    """S55, S56."""
+    asked = request(
+        layer(LayerName.BOOTSTRAP, "first run"), layer(LayerName.MEMORY, "blue"), layer(LayerName.USER_TEXT, "hi")
+    )
+    lanes = plan(asked.composition)
+    block = f"{CONTEXT_INTRO}\n\n## BOOTSTRAP.md\n\nfirst run\n\n## MEMORY.md\n\nblue"
+    with_context = turn_start(asked, lanes, OPENED, with_context=True).to_wire()
+    without = turn_start(asked, lanes, OPENED).to_wire()
+    assert with_context["input"] == [{"type": "text", "text": block}, {"type": "text", "text": "hi"}]
+    assert without["input"] == [{"type": "text", "text": "hi"}]
+
+
+def test_every_layer_but_the_untold_ones_has_a_lane() -> None:
+    assert set(LayerName) - set(LANE_OF) == {
+        LayerName.RUNTIME,
+        LayerName.HEARTBEAT,
+        LayerName.DELIVERY,
+        LayerName.GROUP,
+        LayerName.SENDER,
+    }

@@ -148,7 +148,7 @@ def test_a_failure_is_one_sentence_and_the_providers_words_go_to_the_log() -> No
     error = {"message": raw, "codexErrorInfo": {"httpConnectionFailed": {"httpStatusCode": 404}}}
     played = Played().see("error", error=error, willRetry=False)
     assert played.end("failed", error=error) == result(
-        Outcome.FAILED, "", "The model provider could not be reached.", raw
+        Outcome.FAILED, "", "The model provider does not know this model, or its address is wrong.", raw
     )
     assert len(played.events) == 1
 
@@ -243,7 +243,11 @@ def test_an_interrupt_of_our_own_is_told_as_what_it_is() -> None:
         ("usageLimitExceeded", "The account's usage limit is reached."),
         ({"responseStreamDisconnected": {"httpStatusCode": None}}, "The connection to the model provider broke off."),
         ("brandNew", OTHER),
+        ({"httpConnectionFailed": {"httpStatusCode": 503}}, "The model provider could not be reached."),
+        ({"httpConnectionFailed": {"httpStatusCode": 401}}, "The model provider did not accept the login."),
+        ({"httpConnectionFailed": {"httpStatusCode": 402}}, "The model provider asks for payment."),
         ({"brandNew": {}}, OTHER),
+        ({"brandNew": 7}, OTHER),
         ({}, OTHER),
         (7, OTHER),
         (None, OTHER),

@@ -125,6 +125,7 @@ def test_the_command_line_holds_settings_and_never_a_token(tmp_path: Path) -> No
         *("-c", 'model_providers.lab.base_url="http://127.0.0.1:9/v1"'),
         *("-c", 'model_providers.lab.env_key="LAB_TOKEN"'),
         *("-c", 'model_providers.lab.wire_api="responses"'),
+        *("-c", 'shell_environment_policy.exclude=["LAB_TOKEN"]'),
         *("-c", "model_providers.lab.request_max_retries=0"),
         *("-c", 'model="m"'),
         "app-server",

@@ -113,7 +113,7 @@ async def test_a_junk_line_is_logged_by_its_size_and_never_quoted(
         async with harness_on_fake(tmp_path) as harness:
             await ask(harness, "junk")
 
-    line = "the app-server wrote a line that is no message (not JSON, 27 bytes); it was skipped"
+    line = "the app-server sent 27 bytes that are no message (not JSON); they were skipped"
     assert caplog.messages[0] == line
     assert "4711" not in caplog.text
 

@@ -2,6 +2,7 @@ from codex_bridge.lanes import Lane, Placed
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.rpc import Json
 from codex_bridge.seen import sightings
+from codex_bridge.wording import CONTEXT_INTRO
 from harness.layers import Layer, LayerName, Lifetime, Trust
 
 
@@ -26,6 +27,7 @@ def test_a_layer_in_its_place_has_no_problem() -> None:
     assert verdict(Lane.THREAD_DEVELOPER, ("developer", "dry")) == ""
     assert verdict(Lane.NATIVE, ("user", "# AGENTS.md instructions for /w\n\ndry")) == ""
     assert verdict(Lane.TURN_INPUT, ("user", "dry?")) == ""
+    assert verdict(Lane.TURN_CONTEXT, ("user", f"{CONTEXT_INTRO}\n\n## MEMORY.md\n\ndry")) == ""
 
 
 def test_a_layer_that_vanished_doubled_or_strayed_is_named() -> None:

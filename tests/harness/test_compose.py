@@ -1,63 +1,151 @@
-from datetime import UTC, datetime
+from pathlib import Path
 
-from harness.compose import compose_chat
-from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.compose import CRON_GUIDANCE, LIFETIMES, Habits, Material, compose
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.settings.files import FileLimits
+from harness.turns import Trigger
+from harness.workspace.budget import build_context
+from harness.workspace.entries import LeftOutFile, WorkspaceFile
 from harness.workspace.reads import Content, Missing, ReadResult, Refusal, Refused
 
-MESSAGE = InboundMessage(
-    channel="telegram",
-    chat=Chat(ChatKind.DIRECT, "7"),
-    sender=Sender("7", "Orrin"),
-    message_id="9",
-    text="hi",
-    sent_at=datetime(2031, 5, 6, tzinfo=UTC),
-)
+CODEX = Habits(reads_agents_file=True, points_to_heartbeat_file=True, marks_missing_files=False)
+EMBEDDED = Habits()
+WORDS = Layer(LayerName.USER_TEXT, "telegram:7:9", Lifetime.INPUT, Trust.OWNER, "hi")
+SKILLS = Layer(LayerName.SKILLS, "skills", Lifetime.TURN, Trust.WORKSPACE, "a list")
 
 
-def content(text: str) -> ReadResult:
-    return Content(text, "/workspace/file", None)
+def content(text: str) -> Content:
+    return Content(text, "/w/file", None)
 
 
-def file_layer(name: LayerName, lifetime: Lifetime, text: str) -> Layer:
-    return Layer(name, name.value, lifetime, Trust.WORKSPACE, text)
+def file(name: str, read: ReadResult | str) -> WorkspaceFile:
+    return WorkspaceFile(name, f"/w/{name}", content(read) if isinstance(read, str) else read)
+
+
+def material(*files: WorkspaceFile, trigger: Trigger = Trigger.CHAT, **rest: object) -> Material:
+    context = build_context(files, FileLimits())
+    return Material(trigger=trigger, words=WORDS, files=context, **rest)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def shown(composition: Composition) -> tuple[list[str], dict[str, str]]:
+    layers = [f"{layer.name.value}: {layer.text}" for layer in composition.layers]
+    return layers, {each.name.value: each.reason for each in composition.left_out}
 
 
 def test_files_come_in_reading_order_and_the_words_of_the_person_last() -> None:
     """S51, S52."""
-    files = {
-        LayerName.USER: content("metric\n"),
-        LayerName.TOOLS: content("\na printer\n"),
-        LayerName.SOUL: content("dry"),
-        LayerName.IDENTITY: content("Pell"),
-        LayerName.AGENTS: content("short"),
-    }
-    assert compose_chat(files, MESSAGE) == Composition(
-        layers=(
-            file_layer(LayerName.AGENTS, Lifetime.THREAD, "short"),
-            file_layer(LayerName.TOOLS, Lifetime.THREAD, "a printer"),
-            file_layer(LayerName.SOUL, Lifetime.TURN, "dry"),
-            file_layer(LayerName.IDENTITY, Lifetime.TURN, "Pell"),
-            file_layer(LayerName.USER, Lifetime.TURN, "metric"),
-            Layer(LayerName.USER_TEXT, "telegram:7:9", Lifetime.INPUT, Trust.OWNER, "hi"),
+    composition = compose(
+        material(
+            file("TOOLS.md", "printer"), file("USER.md", "metric"), file("IDENTITY.md", "Pell"), file("SOUL.md", "dry"),
+            agents_file=file("AGENTS.md", "short\n"), skills=SKILLS, memory_note="look it up",
         ),
-        left_out=(LeftOut(LayerName.HEARTBEAT, "workspace/HEARTBEAT.md", "this is not a heartbeat"),),
+        CODEX,
+    )  # fmt: skip
+    assert shown(composition) == (
+        [
+            "workspace/AGENTS.md: short",
+            "workspace/TOOLS.md: printer",
+            "workspace/SOUL.md: dry",
+            "workspace/IDENTITY.md: Pell",
+            "workspace/USER.md: metric",
+            "gateway/memory-note: look it up",
+            "gateway/skills: a list",
+            "message/text: hi",
+        ],
+        {},
+    )
+    lifetimes = {layer.name: layer.lifetime for layer in composition.layers if layer.name in LIFETIMES}
+    assert lifetimes == {name: LIFETIMES[name] for name in lifetimes}
+
+
+def test_codex_gets_no_markers_and_every_absence_has_its_reason() -> None:
+    composition = compose(
+        material(
+            file("SOUL.md", Missing()), file("USER.md", Refused(Refusal.TOO_LARGE)), file("TOOLS.md", " \n"),
+            file("HEARTBEAT.md", "- look"),
+            agents_file=file("AGENTS.md", Refused(Refusal.OUTSIDE)),
+            left_out=(LeftOutFile("BOOTSTRAP.md", "/w/BOOTSTRAP.md", "the workspace is set up"),),
+            memory_note_reason="no memory tool is offered", memory_reason="this is a group",
+            skills=LeftOut(LayerName.SKILLS, "skills", "no skill is eligible"),
+        ),
+        CODEX,
+    )  # fmt: skip
+    assert shown(composition) == (
+        ["message/text: hi"],
+        {
+            "workspace/AGENTS.md": Refusal.OUTSIDE.value,
+            "workspace/TOOLS.md": "the file is empty",
+            "workspace/SOUL.md": "the file does not exist",
+            "workspace/USER.md": Refusal.TOO_LARGE.value,
+            "workspace/HEARTBEAT.md": "this is not a heartbeat",
+            "gateway/memory-note": "no memory tool is offered",
+            "gateway/skills": "no skill is eligible",
+            "workspace/BOOTSTRAP.md": "the workspace is set up",
+            "workspace/MEMORY.md": "this is a group",
+        },
     )
 
 
-def test_what_is_left_out_says_why() -> None:
-    files = {
-        LayerName.AGENTS: Missing(),
-        LayerName.TOOLS: Refused(Refusal.TOO_LARGE),
-        LayerName.SOUL: content(" \n\t\n"),
-        LayerName.IDENTITY: content("Pell"),
-    }
-    composition = compose_chat(files, MESSAGE)
-    assert [layer.name for layer in composition.layers] == [LayerName.IDENTITY, LayerName.USER_TEXT]
-    assert {each.name: each.reason for each in composition.left_out} == {
-        LayerName.AGENTS: "the file does not exist",
-        LayerName.TOOLS: "it is over 2 MiB; shorten it",
-        LayerName.SOUL: "the file is empty",
-        LayerName.USER: "the file does not exist",
-        LayerName.HEARTBEAT: "this is not a heartbeat",
-    }
+def test_other_backends_get_a_marker_for_a_missing_file() -> None:
+    """S57, S61."""
+    layers, left_out = shown(compose(material(file("SOUL.md", Missing()), file("AGENTS.md", "short")), EMBEDDED))
+    assert layers == [
+        "workspace/AGENTS.md: short",
+        "workspace/SOUL.md: [MISSING] Expected at: /w/SOUL.md",
+        "message/text: hi",
+    ]
+    assert left_out == {}
+
+
+def test_a_heartbeat_on_codex_gets_guidance_first_and_a_pointer_and_never_the_file() -> None:
+    """S53."""
+    composition = compose(
+        material(
+            file("SOUL.md", "dry"), file("HEARTBEAT.md", "- look"),
+            trigger=Trigger.HEARTBEAT, heartbeat_guidance="guidance", heartbeat_pointer="- /w/HEARTBEAT.md",
+        ),
+        CODEX,
+    )  # fmt: skip
+    assert shown(composition) == (
+        [
+            "gateway/heartbeat-guidance: guidance",
+            "workspace/SOUL.md: dry",
+            "gateway/heartbeat-pointer: - /w/HEARTBEAT.md",
+            "message/text: hi",
+        ],
+        {"workspace/HEARTBEAT.md": "a heartbeat gets its path, never its content"},
+    )
+
+
+def test_a_heartbeat_file_that_asks_for_nothing_is_not_pointed_to() -> None:
+    composition = compose(
+        material(file("HEARTBEAT.md", "# later\n"), trigger=Trigger.HEARTBEAT, heartbeat_guidance="guidance"), CODEX
+    )
+    assert shown(composition)[1]["gateway/heartbeat-pointer"] == "the file asks for nothing"
+
+
+def test_a_light_scheduled_run_carries_its_message_and_the_guidance_alone() -> None:
+    """S74."""
+    composition = compose(material(trigger=Trigger.CRON, skills=SKILLS, light=True), CODEX)
+    assert shown(composition) == (
+        [f"gateway/cron-guidance: {CRON_GUIDANCE}", "message/text: hi"],
+        {"gateway/skills": "a light run keeps the scheduled message as it is"},
+    )
+
+
+def test_an_agents_file_that_a_hook_made_is_a_further_file_for_codex() -> None:
+    """S66: Codex reads the one on disk, so the hook's own text travels apart."""
+    hooked = WorkspaceFile("AGENTS.md", "/w/AGENTS.md", content("from a hook"), from_hook=True)
+    composition = compose(material(hooked, agents_file=file("AGENTS.md", "on disk")), CODEX)
+    assert [(layer.name, layer.text, layer.source) for layer in composition.layers[:2]] == [
+        (LayerName.AGENTS, "on disk", "/w/AGENTS.md"),
+        (LayerName.EXTRA, "from a hook", "/w/AGENTS.md"),
+    ]
+
+
+def test_a_cut_file_keeps_the_size_it_has_on_disk() -> None:
+    context = build_context((file("SOUL.md", "x" * 30_000),), FileLimits())
+    composition = compose(Material(trigger=Trigger.CHAT, words=WORDS, files=context), CODEX)
+    soul = composition.get(LayerName.SOUL)
+    assert soul is not None
+    assert (soul.raw_units, soul.units <= 20_000, Path(soul.source).name) == (30_000, True, "SOUL.md")

@@ -1,4 +1,5 @@
 import anyio
+import pytest
 
 from harness.events import EventBuffer
 from harness.turns import (
@@ -92,3 +93,11 @@ async def test_nothing_follows_the_end() -> None:
     buffer.push(Finished(TurnResult(Outcome.LOST, "")))
     assert await read(buffer) == [END]
     assert buffer.result == END.result
+
+
+async def test_a_second_reader_is_refused_and_takes_nothing_away() -> None:
+    buffer = EventBuffer()
+    buffer.push(END)
+    assert await read(buffer) == [END]
+    with pytest.raises(RuntimeError, match="the events of a turn can be read once"):
+        await read(buffer)

@@ -19,10 +19,12 @@ SENTINELS = {
                           "developer_instructions"),
     "workspace/IDENTITY.md": ("The name written in IDENTITY.md", "mode", MODE),
     "workspace/USER.md": ("The person described in USER.md", "mode", MODE),
+    "workspace/MEMORY.md": ("The fact kept in MEMORY.md", "quoted", "turn/start · input, context block"),
     "message/text": ("Is it worth polishing the lens", "user", "turn/start · input"),
 }  # fmt: skip
 
 
+FRAMES = {"<collaboration_mode>": "mode", "# Files of your workspace": "quoted"}
 NO_KEY = "Expecting property name enclosed in double quotes"
 
 
@@ -49,7 +51,7 @@ def test_the_demo_shows_each_sentinel_where_the_model_saw_it(codex: CodexBinary,
         parts = [part for part in data["received"] if sentinel in part["text"]]
         assert [f"{part['item']}.{part['part']}" for part in parts] == layer["seenAt"]
         (part,) = parts
-        role = "mode" if part["text"].startswith("<collaboration_mode>") else part["role"]
+        role = next((role for start, role in FRAMES.items() if part["text"].startswith(start)), part["role"])
         seen[layer["layer"]] = (sentinel, role, layer["lane"])
     assert seen == SENTINELS
     assert data["asPromised"] is True

@@ -307,9 +307,216 @@ async def test_a_turn_over_its_deadline_is_stopped_and_says_so(
     async with stage(codex, state, workspace, script) as play:
         launch = Launch(codex, own_home(state, "main"), play.model.provider)
         async with codex_harness(CodexSettings(launch, turn_deadline=1.5), play.bindings) as strict:
-            agent = Agent(strict, workspace, model=MODEL)
+            agent = Agent(strict, play.agent.gatherer, model=MODEL)
             late = await (await agent.receive(message("first", number="1"))).result()
             after = await (await agent.receive(message("second", number="2"))).result()
     assert (late.outcome, late.text) == (Outcome.FAILED, "Begun")
     assert late.error == "The turn was stopped after 1.5 s (turn deadline)."
     assert after.text == "Fine."
+
+
+async def test_no_rules_of_a_folder_above_come_in(codex: CodexBinary, state: Path, tmp_path: Path) -> None:
+    """Codex reads the AGENTS.md of every folder up to a repository's root unless told otherwise."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "AGENTS.md").write_text("FOREIGN_RULE\n" * 3_000, encoding="utf-8")
+    workspace = tmp_path / "agents" / "pell"
+    workspace.mkdir(parents=True)
+    (workspace / "AGENTS.md").write_text("OWN_RULE", encoding="utf-8")
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        await play.ask("hi")
+    (request,) = play.model.requests
+    assert (count(request, "OWN_RULE"), count(request, "FOREIGN_RULE")) == (1, 0)
+
+
+async def test_a_refused_rules_file_does_not_come_in_through_codex_either(
+    codex: CodexBinary, state: Path, workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.md").write_text("OUTSIDE_RULE", encoding="utf-8")
+    (workspace / "AGENTS.md").unlink()
+    (workspace / "AGENTS.md").symlink_to(tmp_path / "outside.md")
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        turn = await play.begin("hi")
+        await turn.result()
+    assert count(play.model.requests[0], "OUTSIDE_RULE") == 0
+    assert any("outside the workspace" in each.reason for each in turn.lanes.left_out)
+
+
+async def test_an_override_file_of_codex_is_told_to_the_operator(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    (workspace / "AGENTS.override.md").write_text("OVERRIDE_RULE", encoding="utf-8")
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        events = await events_of(await play.begin("hi"))
+    assert [event.text for event in events if isinstance(event, Notice)] == [
+        f"Codex also reads instructions from {workspace}/AGENTS.override.md.",
+        f"Codex does not read {workspace}/AGENTS.md, so the agent works without it.",
+    ]
+
+
+async def test_an_edit_that_a_loaded_thread_does_not_take_in_is_told_once(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        await play.ask("first", number="1")
+        (workspace / "TOOLS.md").write_text("TOOLS_NEW", encoding="utf-8")
+        told = [await events_of(await play.begin("again", number=number)) for number in ("2", "3")]
+    async with stage(codex, state, workspace, always(say("Yes."))) as later:
+        await later.ask("later", number="4")
+    notices = [[event.text for event in events if isinstance(event, Notice)] for events in told]
+    assert notices == [
+        ["TOOLS.md or a further file changed; this conversation takes it in when the app-server starts anew."],
+        [],
+    ]
+
+
+async def test_a_model_that_ignores_the_persona_is_told_to_the_operator(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """T01 e: a layer in a lane that the model does not honour is never reported as loaded without a word."""
+    async with stage(codex, state, workspace, always(say("Yes.")), model="gpt-6-sol") as play:
+        events = await events_of(await play.begin("hi"))
+    assert count(play.model.requests[0], "SOUL_M22") == 0
+    assert (
+        Notice("gpt-6-sol ignores turn-scoped instructions, so it does not see SOUL.md, IDENTITY.md, USER.md.")
+        in events
+    )
+
+
+async def test_the_memory_is_quoted_once_and_again_when_it_changed(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """S55; the conversation holds what was quoted, in later processes too."""
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        for number in ("1", "2"):
+            await play.ask("hi", number=number)
+    async with stage(codex, state, workspace, always(say("Yes."))) as later:
+        await later.ask("hi", number="3")
+        (workspace / "MEMORY.md").write_text("MEM_NEW The boat is green.", encoding="utf-8")
+        await later.ask("hi", number="4")
+    requests = [*play.model.requests, *later.model.requests]
+    assert [(count(request, "MEM_M77"), count(request, "MEM_NEW")) for request in requests] == [
+        (1, 0),
+        (1, 0),
+        (1, 0),
+        (1, 1),
+    ]
+
+
+async def test_each_skill_is_listed_once_and_codex_adds_no_list_of_its_own(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """S74, T01: one skill in `skills/`, one in `.agents/skills/`, where Codex looks by itself."""
+    for folder, name, marker in (("skills", "weather", "SKILL_M88"), (".agents/skills", "tides", "SKILL_M89")):
+        path = workspace / folder / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: {name}\ndescription: {marker} lookup\n---\nLook.", encoding="utf-8")
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        await play.ask("hi")
+    (request,) = play.model.requests
+    assert {marker: places(request, marker) for marker in ("SKILL_M88", "SKILL_M89")} == {
+        "SKILL_M88": ["mode"],
+        "SKILL_M89": ["mode"],
+    }
+    assert not any(part.text.startswith("<skills_instructions>") for part in request.parts())
+
+
+async def test_new_begins_a_conversation_that_knows_nothing_of_the_one_before(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        before = await play.ask("zebra one", number="1")
+        after = await play.ask("/new", number="2")
+        last = await play.ask("zebra three", number="3")
+    assert before.conversation != after.conversation == last.conversation
+    assert [count(play.model.requests[-1], words) for words in ("zebra one", "zebra three", "MEM_M77")] == [0, 1, 1]
+
+
+async def test_commands_of_the_model_do_not_see_the_providers_token(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    call = CallTool("exec_command", {"cmd": "env; tr '\\0' '\\n' < /proc/self/environ"})
+    async with stage(codex, state, workspace, in_turn([Reply((call,)), say("Done.")]), settings=YOLO) as play:
+        await play.ask("show the environment")
+        token = play.model.token
+    seen = "\n".join(part.text for part in play.model.requests[1].parts())
+    assert "CODEX_HOME=" in seen
+    assert token not in seen
+    assert "LOOPBACK_TOKEN" not in seen
+
+
+async def test_a_server_that_died_while_idle_does_not_cost_the_next_message(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, always(say("Here."))) as play:
+        await play.ask("first", number="1")
+        server = play.harness.server
+        assert server is not None
+        os.kill(server.pid, signal.SIGKILL)
+        result = await play.ask("second", number="2", chat="8")
+    assert (result.outcome, result.text) == (Outcome.ANSWERED, "Here.")
+
+
+async def test_a_hung_server_is_replaced(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.bridge.INTERRUPT_DEADLINE", 0.2)
+    script = in_turn([Reply((BeginSaying("Begun"), Wait(anyio.Event()))), say("Fine.")])
+    async with stage(codex, state, workspace, script) as play:
+        turn = await play.begin("first", number="1")
+        await play.model.next_request()
+        server = play.harness.server
+        assert server is not None
+        os.kill(server.pid, signal.SIGSTOP)
+        await turn.interrupt()
+        stopped = await turn.result()
+        after = await play.ask("second", number="2")
+        replaced = play.harness.server
+    assert stopped.outcome in (Outcome.LOST, Outcome.INTERRUPTED)
+    assert (after.outcome, after.text) == (Outcome.ANSWERED, "Fine.")
+    assert replaced is not None
+    assert replaced.pid != server.pid
+
+
+async def test_many_chats_waiting_for_a_server_that_cannot_start_fail_together_with_the_reason(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(
+        codex, state, workspace, always(say("never")), overrides=[("model_provider", '"nowhere"')]
+    ) as play:
+        turns = [await play.begin("hi", chat=str(chat)) for chat in range(3)]
+        results = [await turn.result() for turn in turns]
+    assert [result.outcome for result in results] == [Outcome.FAILED] * 3
+    assert {result.error for result in results} == {"Codex could not be started: it exited with status 1."}
+    assert "nowhere" in results[0].detail
+
+
+async def test_a_second_process_on_the_same_conversation_is_told_what_is_wrong(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, always(say("One."))) as play:
+        await play.ask("first", number="1")
+        async with stage(codex, state, workspace, always(say("Two."))) as other:
+            result = await other.ask("second", number="2")
+    assert (result.outcome, result.error) == (
+        Outcome.FAILED,
+        "Another process, a gateway or codex-bridge, has this conversation open; close it there and try again.",
+    )
+
+
+async def test_whole_messages_of_a_broken_stream_stay_in_the_conversation(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    script = in_turn([Reply((Say("Whole."), BeginSaying("Part"), BreakOff())), say("The rest.")])
+    retries = [("model_providers.loopback.stream_max_retries", "2")]
+    async with stage(codex, state, workspace, script, overrides=retries) as play:
+        events = await events_of(await play.begin("go"))
+    said = [event for event in events if isinstance(event, TextDelta | TextRetracted)]
+    assert said == [
+        TextDelta("msg_1_0", "Whole."),
+        TextDelta("msg_1_1", "Part"),
+        TextRetracted("msg_1_1"),
+        TextDelta("msg_2_0", "The rest."),
+    ]
+    kept = [part.text for part in play.model.requests[1].parts() if part.role == "assistant"]
+    assert kept == ["Whole."]

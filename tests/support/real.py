@@ -9,15 +9,19 @@ from pathlib import Path
 import anyio
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.bridge import CodexHarness, CodexSettings, CodexTurn, codex_harness
+from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.home import agent_dir, own_home, private_dir
+from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import LoopbackModel, loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Script
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch
+from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
+from harness.gather import Gatherer
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.plain import plain_settings
 from harness.store.bindings import Bindings, bindings_at
 from harness.turns import TurnEvent, TurnResult
 
@@ -62,7 +66,12 @@ async def stage(
         async with loopback_model(script) as stand_in, bindings_at(folder / "bridge.sqlite") as bindings:
             launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides)
             async with codex_harness(CodexSettings(launch, threads=settings or ThreadSettings()), bindings) as harness:
-                yield Stage(stand_in, harness, Agent(harness, workspace, model=model), bindings)
+                yield Stage(
+                    stand_in,
+                    harness,
+                    Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=model),
+                    bindings,
+                )
 
 
 def message(text: str, *, chat: str = "7", number: str = "1") -> InboundMessage:

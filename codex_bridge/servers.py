@@ -1,0 +1,166 @@
+"""The app-server of one agent: started when somebody needs it, shared by all, started anew after it is gone."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from codex_bridge.client import Client, NotificationHandler, RequestHandler
+from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, NotSignedInError, TransportError
+from codex_bridge.process import Launch, Server, app_server
+from codex_bridge.rpc import Junk, Stray
+from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
+
+PING_DEADLINE: Final = 5.0
+"""Seconds for a trivial call, before a server that let another call time out is taken for hung."""
+
+logger = logging.getLogger("codex_bridge")
+
+
+@dataclass(slots=True)
+class OpenThread:
+    """A thread that a server has loaded for us, and what it was told when it was opened."""
+
+    opened: ThreadOpened
+    developer_text: str
+    agents_text: str | None
+    """AGENTS.md as it was then; None when there was none."""
+    carried: str
+    """Digest of the context block that the conversation already holds; empty for none."""
+
+
+@dataclass(slots=True)
+class Connection:
+    """A running app-server and the threads it has loaded, by the conversation they belong to."""
+
+    server: Server
+    threads: dict[str, OpenThread] = field(default_factory=dict[str, OpenThread])
+
+    def close_thread(self, thread_id: str) -> None:
+        """Forget a thread that the server has unloaded."""
+        for session_key, thread in self.threads.items():
+            if thread.opened.thread.id == thread_id:
+                del self.threads[session_key]
+                return
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One start of a server, for everybody who waits for it."""
+
+    done: anyio.Event = field(default_factory=anyio.Event)
+    connection: Connection | None = None
+    error: CodexError | None = None
+
+
+class Servers:
+    """Keeps at most one app-server running."""
+
+    def __init__(
+        self,
+        group: TaskGroup,
+        launch: Launch,
+        agent: str,
+        *,
+        on_notification: NotificationHandler,
+        on_request: RequestHandler,
+        on_loss: Callable[[TransportError | None], None],
+    ) -> None:
+        self._group = group
+        self._launch = launch
+        self._agent = agent
+        self._on_notification = on_notification
+        self._on_request = on_request
+        self._on_loss = on_loss
+        self._attempt: _Attempt | None = None
+        # A thread can be loaded by one process only, so a new server waits until the old one has let go.
+        self._one_process = anyio.Lock()
+        self.current: Connection | None = None
+        """The server that runs, or None."""
+
+    async def get(self) -> Connection:
+        """The running server; starts one if there is none, once for everybody who asks meanwhile.
+
+        Raises:
+            CodexError: It could not be started; see `CodexHarness.ready`.
+        """
+        if self.current is not None and self.current.server.client.lost is None:
+            return self.current
+        attempt = self._attempt
+        if attempt is None:
+            attempt = self._attempt = _Attempt()
+            self._group.start_soon(self._serve, attempt)
+        await attempt.done.wait()
+        if attempt.connection is not None:
+            return attempt.connection
+        raise attempt.error or ConnectionLostError("the gateway is shutting down")
+
+    async def retire(self, connection: Connection, why: str) -> None:
+        """Close a server that cannot be trusted any more; whoever needs one next gets a new one."""
+        logger.warning("the app-server (process %d) is replaced: %s", connection.server.pid, why)
+        await connection.server.client.transport.aclose()
+
+    async def retire_if_hung(self, connection: Connection) -> None:
+        """Ask something trivial, and close the server when even that is not answered."""
+        try:
+            await connection.server.client.call(ACCOUNT_READ, AccountReadParams(), deadline=PING_DEADLINE)
+        except CallTimeoutError:
+            await self.retire(connection, f"it answers nothing, not even within {PING_DEADLINE:g} s")
+        except CodexError:
+            pass  # it answered, or is gone already
+
+    async def _serve(self, attempt: _Attempt) -> None:
+        """Keep one app-server for as long as it lives."""
+        connection: Connection | None = None
+        try:
+            async with (
+                self._one_process,
+                app_server(
+                    self._launch, on_notification=self._on_notification, on_request=self._on_request, diagnostics=_Log()
+                ) as server,
+            ):
+                await self._check_account(server.client)
+                if server.version.untested:
+                    logger.warning("Codex %s is newer than all that this bridge was tested on", server.version.text)
+                connection = self.current = attempt.connection = Connection(server)
+                self._settle(attempt)
+                await server.client.closed.wait()
+                self.current = None
+                logger.warning("the app-server (process %d) is gone: %s", server.pid, server.client.lost)
+                self._on_loss(server.client.lost)
+        except CodexError as error:
+            attempt.error = error
+        finally:
+            if self.current is connection:
+                self.current = None
+            self._settle(attempt)
+
+    def _settle(self, attempt: _Attempt) -> None:
+        if self._attempt is attempt:
+            self._attempt = None
+        attempt.done.set()
+
+    async def _check_account(self, client: Client) -> None:
+        if self._launch.provider is not None:
+            return
+        account = await client.call(ACCOUNT_READ, AccountReadParams())
+        if account.account is None and account.requires_openai_auth:
+            raise NotSignedInError(str(self._launch.home.path), self._agent)
+
+
+class _Log:
+    def junk(self, junk: Junk) -> None:
+        logger.warning(
+            "the app-server sent %d bytes that are no message (%s); they were skipped", junk.size, junk.reason
+        )
+
+    def stray(self, stray: Stray) -> None:
+        logger.log(
+            logging.INFO if stray.abandoned else logging.WARNING,
+            "the app-server answered request %r, which is not open%s",
+            stray.id,
+            " any more" if stray.abandoned else "",
+        )

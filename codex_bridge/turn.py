@@ -1,0 +1,65 @@
+"""A turn on Codex, as the gateway holds it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+import anyio
+
+from codex_bridge.lanes import LanePlan, plan
+from codex_bridge.ledger import TurnLedger
+from codex_bridge.rpc import JsonObject
+from codex_bridge.wire.base import Sent
+from codex_bridge.wire.requests import ThreadOpened
+from harness.events import EventBuffer
+from harness.turns import TurnEvent, TurnRequest, TurnResult
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as it went out."""
+
+    method: str
+    params: Sent
+
+    def to_wire(self) -> JsonObject:
+        """The parameters as JSON."""
+        return self.params.to_wire()
+
+
+class CodexTurn:
+    """A turn on Codex, see `harness.turns.RunningTurn`."""
+
+    def __init__(self, request: TurnRequest, interrupt: "Callable[[CodexTurn], Awaitable[None]]") -> None:
+        self.request = request
+        self.lanes: LanePlan = plan(request.composition)
+        self.sent: list[SentRequest] = []
+        """The thread and turn requests of this turn, as they went out."""
+        self.thread: ThreadOpened | None = None
+        """The thread as the server opened it for this turn; None until then."""
+        self.ledger: TurnLedger | None = None
+        self.stopped = False
+        """Whether somebody asked for the end."""
+        self.buffer = EventBuffer()
+        self.scope = anyio.CancelScope()
+        self._interrupt = interrupt
+
+    def events(self) -> AsyncIterator[TurnEvent]:
+        """Stream what happens, up to and with `Finished`; can be iterated once."""
+        return self.buffer.read()
+
+    async def result(self) -> TurnResult:
+        """Wait for the end."""
+        return await self.buffer.wait()
+
+    async def interrupt(self) -> None:
+        """Ask for the end and wait for it; the turn then finishes as interrupted. Twice is harmless."""
+        await self._interrupt(self)
+
+    def push(self, events: Iterable[TurnEvent]) -> None:
+        """Hand events to the reader."""
+        for event in events:
+            self.buffer.push(event)
+
+    def ended_ledger(self) -> TurnLedger:
+        """The ledger that can end this turn, also when it never got as far as a thread."""
+        return self.ledger or TurnLedger("")

@@ -1,0 +1,274 @@
+"""What a turn's composition is made from: reads the workspace, lists the skills, routes the memory.
+
+One `Gatherer` serves one agent over all its turns. What did not change is neither read nor built again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from harness.clock import time_lines
+from harness.compose import Habits, Material, compose
+from harness.heartbeat.run import pointer_for
+from harness.heartbeat.wording import Ack, heartbeat_guidance
+from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
+from harness.memory.access import STANDINGS, Audience, Standing
+from harness.memory.daily import startup_notes_off
+from harness.memory.daily_files import startup_context
+from harness.memory.note import memory_note
+from harness.memory.reset import reset_prompt
+from harness.memory.routing import MemoryFacts, MemoryRoute, route_memory
+from harness.settings.agent import AgentSettings
+from harness.settings.files import FileLimits
+from harness.settings.memory import ResetAction
+from harness.skills.catalogue import ListingOptions, SkillCatalogue
+from harness.skills.layer import skills_layer
+from harness.skills.library import SkillLibrary
+from harness.skills.listing import listing_options
+from harness.skills.wording import Loading, Shell
+from harness.turns import Trigger
+from harness.workspace.bootstrap import Bootstrap, BootstrapFiles, BootstrapRequest
+from harness.workspace.budget import ContextFiles, build_context
+from harness.workspace.entries import LeftOutFile, Notice, WorkspaceFile
+from harness.workspace.extra_files import ExtraFiles
+from harness.workspace.first_run import (
+    FirstRunFacts,
+    FirstRunMode,
+    bootstrap_text,
+    first_run_mode,
+    for_mode,
+    is_pending,
+)
+from harness.workspace.hooks import BootstrapHooks
+from harness.workspace.injection import reason_to_skip
+from harness.workspace.memory_files import MemoryKind
+from harness.workspace.names import AGENTS, HEARTBEAT, ContextMode, RunKind, session_kind
+from harness.workspace.reader import GuardedReader
+from harness.workspace.reads import Content, Refused
+
+RUN_OF: Final = {
+    Trigger.CHAT: RunKind.DEFAULT,
+    Trigger.HEARTBEAT: RunKind.HEARTBEAT,
+    Trigger.CRON: RunKind.CRON,
+}
+CHECK_COMMAND: Final = "codex-bridge skills list"
+"""What a note in a shortened list tells a person to run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What is known of a turn before the workspace is looked at."""
+
+    trigger: Trigger
+    audience: Audience
+    words: Layer
+    session_key: str | None = None
+    tools: frozenset[str] = frozenset()
+    """Names of the tools that the turn offers."""
+    light: bool = False
+    """The run asked for light context."""
+    ack: Ack = Ack.TOKEN
+    """How a heartbeat says that nothing needs attention."""
+    reset: ResetAction | None = None
+    """The message is a bare /new or /reset: the gateway's own prompt, with recent daily notes, takes its place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """A turn's composition, and all that it was made from."""
+
+    composition: Composition
+    files: ContextFiles
+    agents_file: WorkspaceFile | None
+    catalogue: SkillCatalogue
+    memory: MemoryRoute
+    notices: tuple[Notice, ...]
+    limits: FileLimits
+
+
+class Gatherer:
+    """Gathers for one agent.
+
+    Args:
+        settings: What the configuration says about the agent.
+        habits: What the backend does by itself.
+        loading: How the backend's model opens a skill's file.
+        reader: Reads files and remembers them; may be shared by all agents of a gateway.
+        hooks: The operator's `agent:bootstrap` hooks; made from the settings when left out.
+        now: The time, with a zone.
+    """
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        habits: Habits,
+        *,
+        loading: Loading | None = None,
+        reader: GuardedReader | None = None,
+        hooks: BootstrapHooks | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.settings = settings
+        self._now = now
+        self.habits = habits
+        self._reader = reader or GuardedReader()
+        self._bootstrap = Bootstrap(self._reader, hooks=hooks or _hooks(settings, self._reader), home=str(Path.home()))
+        self.library = SkillLibrary(settings.skills.places, limits=settings.skills.limits)
+        self._options: ListingOptions = listing_options(
+            settings.skills, loading=loading or Shell(), check_command=CHECK_COMMAND
+        )
+
+    @property
+    def options(self) -> ListingOptions:
+        """How the list of skills is written."""
+        return self._options
+
+    async def gather(self, situation: Situation) -> Gathered:
+        """Look at the workspace as it is now and compose the turn."""
+        settings, run = self.settings, RUN_OF[situation.trigger]
+        found = await self._bootstrap.resolve(
+            BootstrapRequest(
+                str(settings.workspace),
+                settings.id,
+                session_key=situation.session_key,
+                run=run,
+                context=ContextMode.LIGHTWEIGHT if situation.light else ContextMode.FULL,
+                heartbeat=settings.heartbeat,
+            )
+        )
+        route = self._route(situation, found.files)
+        first_run = _first_run(found, situation)
+        files, left_out, agents = self._sift(found.files, situation, route, first_run)
+        context = build_context(files, settings.files.limits)
+        catalogue = (
+            SkillCatalogue() if situation.light else self.library.catalogue(settings.skills.rules, self._options)
+        )
+        heartbeat = next((file for file in found.files if file.name == HEARTBEAT), None)
+        on_heartbeat = situation.trigger is Trigger.HEARTBEAT
+        material = Material(
+            trigger=situation.trigger,
+            words=self._words(situation, first_run),
+            files=context,
+            agents_file=agents,
+            left_out=(*found.left_out, *left_out),
+            memory_note=self._note(route, found.files),
+            memory_note_reason="" if route.note else route.note_reason,
+            memory_reason="" if route.content else route.content_reason,
+            skills=skills_layer(catalogue),
+            heartbeat_guidance=heartbeat_guidance(situation.ack)
+            if on_heartbeat and settings.heartbeat.guidance
+            else "",
+            heartbeat_pointer=_pointer(heartbeat) if on_heartbeat and self.habits.points_to_heartbeat_file else None,
+            light=situation.light,
+        )
+        return Gathered(
+            composition=compose(material, self.habits),
+            files=context,
+            agents_file=agents,
+            catalogue=catalogue,
+            memory=route,
+            notices=(*found.notices, *context.notices),
+            limits=settings.files.limits,
+        )
+
+    def _route(self, situation: Situation, files: tuple[WorkspaceFile, ...]) -> MemoryRoute:
+        return route_memory(
+            MemoryFacts(
+                audience=situation.audience,
+                settings=self.settings.memory,
+                tools=situation.tools,
+                light=situation.light,
+                file_reason=_why_no_copy(files),
+            )
+        )
+
+    def _note(self, route: MemoryRoute, files: tuple[WorkspaceFile, ...]) -> str:
+        if not route.note:
+            return ""
+        root = next((file.path for file in files if file.memory is MemoryKind.ROOT and file.text.strip()), None)
+        return memory_note(route.readers, citations=self.settings.memory.citations, path=root)
+
+    def _words(self, situation: Situation, first_run: FirstRunMode) -> Layer:
+        if situation.reset is None:
+            return situation.words
+        settings, now, zone = self.settings, self._now(), self.settings.time.zone
+        off = startup_notes_off(
+            situation.reset,
+            settings.startup,
+            first_run=first_run is not FirstRunMode.NONE,
+            owner_alone=situation.audience is Audience.OWNER,
+        )
+        notes = (
+            startup_context(str(settings.workspace), now=now, zone=zone, limits=settings.startup)[0]
+            if off is None
+            else None
+        )
+        text = reset_prompt(first_run, notes=notes, time_lines=time_lines(now, zone, clock=settings.time.clock))
+        return Layer(LayerName.USER_TEXT, f"/{situation.reset}", Lifetime.INPUT, Trust.OPERATOR, text)
+
+    def _sift(
+        self, files: tuple[WorkspaceFile, ...], situation: Situation, route: MemoryRoute, mode: FirstRunMode
+    ) -> tuple[tuple[WorkspaceFile, ...], tuple[LeftOutFile, ...], WorkspaceFile | None]:
+        """Take out what this turn may not or need not carry, before sizes are counted."""
+        settings = self.settings
+        agents = None
+        if self.habits.reads_agents_file:
+            agents = next((file for file in files if file.name == AGENTS and not file.from_hook), None)
+            files = tuple(file for file in files if file is not agents)
+        skipped = reason_to_skip(
+            settings.files.injection, run=RUN_OF[situation.trigger], first_run=mode, already_sent=False
+        )
+        if skipped is not None:
+            return (), tuple(LeftOutFile(file.name, file.path, skipped) for file in files), agents
+        sifted = for_mode(files, mode)
+        private = STANDINGS[situation.audience, settings.memory.groups]
+        kept: list[WorkspaceFile] = []
+        left_out = list(sifted.left_out)
+        for file in sifted.files:
+            if file.memory is MemoryKind.ROOT:
+                if route.content:
+                    kept.append(file)
+            elif file.memory is not None and private[0] is not Standing.PRIVATE:
+                left_out.append(LeftOutFile(file.name, file.path, private[1]))
+            else:
+                kept.append(file)
+        return tuple(kept), tuple(left_out), agents
+
+
+def _first_run(found: BootstrapFiles, situation: Situation) -> FirstRunMode:
+    text = bootstrap_text(found.files)
+    return first_run_mode(
+        FirstRunFacts(
+            pending=is_pending(setup_complete=found.setup_complete, bootstrap_text=text),
+            run=RUN_OF[situation.trigger],
+            session=session_kind(situation.session_key),
+            primary=True,
+            trigger="user" if situation.trigger is Trigger.CHAT else situation.trigger.value,
+            file_access=True,
+            own_workspace=True,
+        )
+    )
+
+
+def _hooks(settings: AgentSettings, reader: GuardedReader) -> BootstrapHooks:
+    hooks = BootstrapHooks(enabled=settings.files.hooks_enabled)
+    if settings.files.extra_files:
+        hooks.register(ExtraFiles(settings.files.extra_files, reader=reader), name="bootstrap-extra-files")
+    return hooks
+
+
+def _pointer(file: WorkspaceFile | None) -> str | None:
+    if file is None or not isinstance(file.read, Content):
+        return None
+    return pointer_for(file.path, file.text)
+
+
+def _why_no_copy(files: tuple[WorkspaceFile, ...]) -> str | None:
+    root = next((file for file in files if file.memory is MemoryKind.ROOT), None)
+    if root is None:
+        return "the workspace has no MEMORY.md"
+    if isinstance(root.read, Refused):
+        return root.read.reason
+    return None if root.text.strip() else "MEMORY.md is empty"

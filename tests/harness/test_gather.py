@@ -1,0 +1,186 @@
+"""From a folder on disk to a composition."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from harness.compose import Habits
+from harness.gather import Gathered, Gatherer, Situation
+from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.memory.access import Audience
+from harness.plain import in_workspace, plain_settings
+from harness.settings.agent import AgentSettings
+from harness.settings.files import ContextInjection, FileLimits, FileSettings
+from harness.settings.memory import MemorySettings
+from harness.turns import Trigger
+
+CODEX = Habits(reads_agents_file=True, points_to_heartbeat_file=True, marks_missing_files=False)
+WORDS = Layer(LayerName.USER_TEXT, "telegram:7:9", Lifetime.INPUT, Trust.OWNER, "hi")
+W1 = {
+    "AGENTS.md": "AGENTS_M11 Keep answers short.",
+    "SOUL.md": "SOUL_M22 You are Pell, dry but kind.",
+    "IDENTITY.md": "IDENT_M33 Name: Pell",
+    "USER.md": "USER_M44 The owner prefers metric units.",
+    "TOOLS.md": "TOOLS_M55 The printer is called Inkwell.",
+    "HEARTBEAT.md": "HEART_M66 - look at the greenhouse sensor",
+    "MEMORY.md": "MEM_M77 The boat is blue.",
+    "skills/weather/SKILL.md": "---\nname: weather\ndescription: SKILL_M88 forecast lookup\n---\nLook out.",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    for name, text in W1.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def gatherer(settings: AgentSettings, habits: Habits = CODEX) -> Gatherer:
+    return Gatherer(settings, habits, now=lambda: datetime(2031, 5, 6, tzinfo=UTC))
+
+
+async def look(
+    settings: AgentSettings, *, habits: Habits = CODEX, trigger: Trigger = Trigger.CHAT,
+    audience: Audience = Audience.OWNER, tools: Iterable[str] = (), key: str | None = None, light: bool = False,
+) -> Gathered:  # fmt: skip
+    situation = Situation(
+        trigger=trigger, audience=audience, words=WORDS, session_key=key, tools=frozenset(tools), light=light
+    )
+    return await gatherer(settings, habits).gather(situation)
+
+
+def where(gathered: Gathered, *markers: str) -> dict[str, list[str]]:
+    layers = gathered.composition.layers
+    return {marker: [layer.name.name for layer in layers if marker in layer.text] for marker in markers}
+
+
+def reason(gathered: Gathered, name: LayerName) -> str:
+    return next(each.reason for each in gathered.composition.left_out if each.name is name)
+
+
+async def test_every_file_is_one_layer_in_the_owners_chat(workspace: Path) -> None:
+    """T01 b; S48, S55, S76."""
+    gathered = await look(plain_settings(workspace))
+    markers = ("AGENTS_M11", "SOUL_M22", "IDENT_M33", "USER_M44", "TOOLS_M55", "HEART_M66", "MEM_M77", "SKILL_M88")
+    assert where(gathered, *markers) == {
+        "AGENTS_M11": ["AGENTS"],
+        "SOUL_M22": ["SOUL"],
+        "IDENT_M33": ["IDENTITY"],
+        "USER_M44": ["USER"],
+        "TOOLS_M55": ["TOOLS"],
+        "HEART_M66": [],
+        "MEM_M77": ["MEMORY"],
+        "SKILL_M88": ["SKILLS"],
+    }
+
+
+@pytest.mark.parametrize("tools", [{"memory_search", "memory_get"}, {"memory_get"}])
+async def test_with_a_memory_tool_a_note_points_to_the_memory(workspace: Path, tools: set[str]) -> None:
+    """T01 a, c; S54."""
+    gathered = await look(plain_settings(workspace), tools=tools)
+    note = gathered.composition.get(LayerName.MEMORY_NOTE)
+    assert where(gathered, "MEM_M77") == {"MEM_M77": []}
+    assert note is not None
+    assert f"- {workspace}/MEMORY.md" in note.text
+    assert reason(gathered, LayerName.MEMORY) == "the memory tools serve this workspace"
+
+
+@pytest.mark.parametrize("audience", [Audience.GROUP, Audience.OTHER_DIRECT])
+async def test_nobody_but_the_owner_gets_the_memory(workspace: Path, audience: Audience) -> None:
+    gathered = await look(plain_settings(workspace), audience=audience)
+    assert where(gathered, "MEM_M77") == {"MEM_M77": []}
+    assert reason(gathered, LayerName.MEMORY).startswith("memory is private to the owner's direct chat")
+
+
+async def test_groups_may_look_up_but_never_get_a_copy(workspace: Path) -> None:
+    settings = replace(plain_settings(workspace), memory=MemorySettings(groups=True))
+    with_tool = await look(settings, audience=Audience.GROUP, tools={"memory_search"})
+    without = await look(settings, audience=Audience.GROUP)
+    assert with_tool.composition.get(LayerName.MEMORY_NOTE) is not None
+    assert where(without, "MEM_M77") == {"MEM_M77": []}
+
+
+async def test_a_heartbeat_is_pointed_to_its_file(workspace: Path) -> None:
+    """S53, T03."""
+    gathered = await look(plain_settings(workspace), trigger=Trigger.HEARTBEAT)
+    pointer = gathered.composition.get(LayerName.HEARTBEAT_POINTER)
+    assert where(gathered, "HEART_M66") == {"HEART_M66": []}
+    assert pointer is not None
+    assert pointer.text.endswith(f"- {workspace}/HEARTBEAT.md")
+
+
+async def test_a_subagent_gets_rules_and_tools_alone(workspace: Path) -> None:
+    """S65."""
+    gathered = await look(plain_settings(workspace), audience=Audience.SUBAGENT, key="agent:main:subagent:7")
+    assert {layer.name for layer in gathered.composition.layers} == {
+        LayerName.AGENTS,
+        LayerName.TOOLS,
+        LayerName.SKILLS,
+        LayerName.USER_TEXT,
+    }
+
+
+async def test_a_light_scheduled_run_keeps_its_message(workspace: Path) -> None:
+    """S74."""
+    gathered = await look(plain_settings(workspace), trigger=Trigger.CRON, audience=Audience.CRON, light=True)
+    assert {layer.name for layer in gathered.composition.layers} == {LayerName.CRON_GUIDANCE, LayerName.USER_TEXT}
+
+
+async def test_a_first_run_carries_its_ritual_until_the_workspace_is_set_up(workspace: Path) -> None:
+    """S56."""
+    (workspace / "BOOTSTRAP.md").write_text("BOOT_M99 Say hello.", encoding="utf-8")
+    first = await look(plain_settings(workspace))
+    heartbeat = await look(plain_settings(workspace), trigger=Trigger.HEARTBEAT)
+    (workspace / "BOOTSTRAP.md").unlink()
+    later = await look(plain_settings(workspace))
+    assert [where(each, "BOOT_M99")["BOOT_M99"] for each in (first, heartbeat, later)] == [["BOOTSTRAP"], [], []]
+    assert reason(later, LayerName.BOOTSTRAP) == "the file does not exist"
+
+
+async def test_without_injection_nothing_of_the_workspace_is_copied(workspace: Path) -> None:
+    settings = replace(plain_settings(workspace), files=FileSettings(injection=ContextInjection.NEVER))
+    gathered = await look(settings)
+    assert {layer.name for layer in gathered.composition.layers} == {
+        LayerName.AGENTS,  # Codex reads it by itself
+        LayerName.SKILLS,
+        LayerName.USER_TEXT,
+    }
+
+
+async def test_the_memory_has_the_whole_budget_that_the_rules_file_does_not_use(tmp_path: Path) -> None:
+    """T10 f, g."""
+    for name in ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "MEMORY.md"):
+        (tmp_path / name).write_text("x" * 11_000, encoding="utf-8")
+    (tmp_path / "HEARTBEAT.md").touch()  # a missing one would take some room for its marker
+    settings = replace(plain_settings(tmp_path), files=FileSettings(limits=FileLimits(12_000, 60_000)))
+    codex = await look(settings)
+    embedded = await look(settings, habits=Habits())
+    sizes = [gathered.composition.get(LayerName.MEMORY) for gathered in (codex, embedded)]
+    assert [memory and (memory.raw_units, memory.units) for memory in sizes] == [(11_000, 11_000), (11_000, 4_999)]
+
+
+async def test_an_edit_is_seen_on_the_next_turn_and_the_rest_is_not_built_again(workspace: Path) -> None:
+    one = gatherer(plain_settings(workspace))
+    situation = Situation(trigger=Trigger.CHAT, audience=Audience.OWNER, words=WORDS)
+    first, second = await one.gather(situation), await one.gather(situation)
+    (workspace / "SOUL.md").write_text("SOUL_NEW dry", encoding="utf-8")
+    third = await one.gather(situation)
+    assert second.files is first.files
+    assert where(third, "SOUL_M22", "SOUL_NEW") == {"SOUL_M22": [], "SOUL_NEW": ["SOUL"]}
+
+
+async def test_further_files_of_the_configuration_come_along(workspace: Path) -> None:
+    (workspace / "packages" / "boat").mkdir(parents=True)
+    (workspace / "packages" / "boat" / "AGENTS.md").write_text("EXTRA_M12 Knots.", encoding="utf-8")
+    settings = replace(plain_settings(workspace), files=FileSettings(extra_files=("packages/*/AGENTS.md",)))
+    assert where(await look(settings), "EXTRA_M12") == {"EXTRA_M12": ["EXTRA"]}
+
+
+def test_an_agent_in_another_folder_finds_its_skills_there(tmp_path: Path) -> None:
+    moved = in_workspace(plain_settings(tmp_path / "a"), tmp_path / "b")
+    assert (moved.workspace, moved.skills.places.workspace) == (tmp_path / "b", str(tmp_path / "b"))
