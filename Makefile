@@ -42,6 +42,7 @@ types: $(VENV)/dev.stamp ## Type check with mypy strict and pyright strict
 check: lint types test ## Lint, types and tests
 
 bench: $(VENV)/dev.stamp ## Measure against a raw client and OpenAI's SDK in the same run
+	$(BIN)/python -m benchmarks.compose
 	$(BIN)/python -m benchmarks $(ARGS)
 
 constraints: $(VENV)/dev.stamp ## Resolve the hashed constraints again

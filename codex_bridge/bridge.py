@@ -276,8 +276,8 @@ class CodexHarness:
             case ConfigWarned(summary=summary) | Warned(message=summary, thread_id=None):
                 logger.warning("codex: %s", mask(summary))
             case _:
-                thread_id = notification.params.get("threadId")
-                turn = self._turns.get(thread_id) if isinstance(thread_id, str) else None
+                thread = notification.params.get("threadId")
+                turn = self._turns.get(thread) if isinstance(thread, str) else None
                 if turn is not None and turn.ledger is not None:
                     turn.push(turn.ledger.see(wire))
 

@@ -22,7 +22,7 @@ from codex_bridge.wording import (
     SKILLS_TITLE,
     TOOLS_INTRO,
 )
-from harness.compose import Habits
+from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut
 
 HABITS: Final = Habits(reads_agents_file=True, points_to_heartbeat_file=True, marks_missing_files=False)
@@ -159,7 +159,7 @@ def _titled(layer: Layer) -> str:
 
 def _unframed(text: str) -> str:
     # Codex does not escape the frame it puts around our text (protocol reference, 3.4).
-    return _FRAMES.sub("&lt;", text)
+    return _FRAMES.sub("&lt;", text) if "<" in text else text
 
 
 def _joined(sections: list[str]) -> str:

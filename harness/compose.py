@@ -10,6 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
+from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
 from harness.turns import Trigger
 from harness.workspace.budget import ContextFile, ContextFiles, Fit
@@ -65,24 +66,10 @@ LIGHT: Final = "a light run keeps the scheduled message as it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
-    """What a backend does by itself, or wants done its way."""
-
-    reads_agents_file: bool = False
-    """It reads AGENTS.md from the working directory, so that a copy of ours would be a second one."""
-    points_to_heartbeat_file: bool = False
-    """A heartbeat turn gets the path of HEARTBEAT.md, which the model reads for itself."""
-    marks_missing_files: bool = True
-    """A short marker stands in the place of a file that is not there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """Everything that was gathered for one turn."""
 
     trigger: Trigger
-    words: Layer
-    """What the person, the heartbeat or the schedule says."""
     files: ContextFiles
     """The files of the workspace, fitted into the budget."""
     agents_file: WorkspaceFile | None = None
@@ -102,15 +89,14 @@ class Material:
 
 
 def compose(material: Material, habits: Habits) -> Composition:
-    """Put one turn together; everything that it does not carry is listed with the reason."""
+    """Put one turn together, all but the words that come last; what it does not carry is listed with the reason."""
     found: list[Layer | LeftOut] = [
         *_agents(material),
-        *file_layers(material.files, habits, material.trigger),
+        *file_layers(material.files, habits),
         *(_left_out(file, material) for file in material.left_out),
         *_memory(material),
         *_skills(material),
         *_guidance(material, habits),
-        material.words,
     ]
     layers = sorted((each for each in found if isinstance(each, Layer)), key=_rank)
     left_out = sorted((each for each in found if isinstance(each, LeftOut)), key=_rank)
@@ -118,17 +104,15 @@ def compose(material: Material, habits: Habits) -> Composition:
 
 
 @lru_cache(maxsize=64)
-def file_layers(files: ContextFiles, habits: Habits, trigger: Trigger) -> tuple[Layer | LeftOut, ...]:
+def file_layers(files: ContextFiles, habits: Habits) -> tuple[Layer | LeftOut, ...]:
     """The layers of the fitted files. Remembered: most turns have the same files as the one before."""
-    found: list[Layer | LeftOut] = [_file(file, habits, trigger) for file in files.files]
+    found: list[Layer | LeftOut] = [_file(file, habits) for file in files.files]
     found.extend(LeftOut(_name_of(file.name), file.path, file.reason) for file in files.left_out)
     return tuple(found)
 
 
-def _file(file: ContextFile, habits: Habits, trigger: Trigger) -> Layer | LeftOut:
+def _file(file: ContextFile, habits: Habits) -> Layer | LeftOut:
     name = _layer_name(file.file)
-    if name is LayerName.HEARTBEAT and habits.points_to_heartbeat_file:
-        return LeftOut(name, file.path, ONLY_POINTED_TO if trigger is Trigger.HEARTBEAT else NOT_A_HEARTBEAT)
     if file.fit is Fit.MISSING and not habits.marks_missing_files:
         return LeftOut(name, file.path, _why_missing(file.file))
     lifetime = LIFETIMES[name]

@@ -4,13 +4,14 @@ One `Gatherer` serves one agent over all its turns. What did not change is neith
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from harness.clock import time_lines
-from harness.compose import Habits, Material, compose
+from harness.compose import ONLY_POINTED_TO, Material, compose
+from harness.habits import Habits
 from harness.heartbeat.run import pointer_for
 from harness.heartbeat.wording import Ack, heartbeat_guidance
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
@@ -33,6 +34,7 @@ from harness.workspace.bootstrap import Bootstrap, BootstrapFiles, BootstrapRequ
 from harness.workspace.budget import ContextFiles, build_context
 from harness.workspace.entries import LeftOutFile, Notice, WorkspaceFile
 from harness.workspace.extra_files import ExtraFiles
+from harness.workspace.filters import NO_FILE
 from harness.workspace.first_run import (
     FirstRunFacts,
     FirstRunMode,
@@ -53,6 +55,10 @@ RUN_OF: Final = {
     Trigger.HEARTBEAT: RunKind.HEARTBEAT,
     Trigger.CRON: RunKind.CRON,
 }
+NO_WORDS: Final = Layer(LayerName.USER_TEXT, "", Lifetime.INPUT, Trust.OPERATOR, "")
+"""Stands for the words where turns are compared without them."""
+MOST_KINDS: Final = 32
+"""Compositions that are remembered: one for each chat, trigger and tool list."""
 CHECK_COMMAND: Final = "codex-bridge skills list"
 """What a note in a shortened list tells a person to run."""
 
@@ -88,6 +94,17 @@ class Gathered:
     limits: FileLimits
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was composed for one kind of turn, and what it was made from."""
+
+    found: BootstrapFiles
+    catalogue: SkillCatalogue
+    first_run: FirstRunMode
+    gathered: Gathered
+    """Without the words."""
+
+
 class Gatherer:
     """Gathers for one agent.
 
@@ -111,6 +128,7 @@ class Gatherer:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings = settings
+        self._known: dict[Situation, _Known] = {}
         self._now = now
         self.habits = habits
         self._reader = reader or GuardedReader()
@@ -138,18 +156,31 @@ class Gatherer:
                 heartbeat=settings.heartbeat,
             )
         )
+        catalogue = (
+            SkillCatalogue() if situation.light else self.library.catalogue(settings.skills.rules, self._options)
+        )
+        kind = replace(situation, words=NO_WORDS)
+        known = self._known.get(kind)
+        if known is None or known.catalogue is not catalogue or (known.found is not found and known.found != found):
+            known = self._composed(kind, found, catalogue)
+            self._known[kind] = known
+            while len(self._known) > MOST_KINDS:
+                del self._known[next(iter(self._known))]
+        words = self._words(situation, known.first_run)
+        composition = known.gathered.composition
+        return replace(known.gathered, composition=replace(composition, layers=(*composition.layers, words)))
+
+    def _composed(self, situation: Situation, found: BootstrapFiles, catalogue: SkillCatalogue) -> "_Known":
+        """Compose all but the words."""
+        settings = self.settings
         route = self._route(situation, found.files)
         first_run = _first_run(found, situation)
         files, left_out, agents = self._sift(found.files, situation, route, first_run)
         context = build_context(files, settings.files.limits)
-        catalogue = (
-            SkillCatalogue() if situation.light else self.library.catalogue(settings.skills.rules, self._options)
-        )
         heartbeat = next((file for file in found.files if file.name == HEARTBEAT), None)
         on_heartbeat = situation.trigger is Trigger.HEARTBEAT
         material = Material(
             trigger=situation.trigger,
-            words=self._words(situation, first_run),
             files=context,
             agents_file=agents,
             left_out=(*found.left_out, *left_out),
@@ -163,7 +194,7 @@ class Gatherer:
             heartbeat_pointer=_pointer(heartbeat) if on_heartbeat and self.habits.points_to_heartbeat_file else None,
             light=situation.light,
         )
-        return Gathered(
+        gathered = Gathered(
             composition=compose(material, self.habits),
             files=context,
             agents_file=agents,
@@ -172,6 +203,7 @@ class Gatherer:
             notices=(*found.notices, *context.notices),
             limits=settings.files.limits,
         )
+        return _Known(found, catalogue, first_run, gathered)
 
     def _route(self, situation: Situation, files: tuple[WorkspaceFile, ...]) -> MemoryRoute:
         return route_memory(
@@ -217,15 +249,20 @@ class Gatherer:
         if self.habits.reads_agents_file:
             agents = next((file for file in files if file.name == AGENTS and not file.from_hook), None)
             files = tuple(file for file in files if file is not agents)
+        pointed_to: tuple[LeftOutFile, ...] = ()
+        if self.habits.points_to_heartbeat_file:
+            own = [file for file in files if file.name == HEARTBEAT]
+            pointed_to = tuple(LeftOutFile(file.name, file.path, _why_not_copied(file)) for file in own)
+            files = tuple(file for file in files if file not in own)
         skipped = reason_to_skip(
             settings.files.injection, run=RUN_OF[situation.trigger], first_run=mode, already_sent=False
         )
         if skipped is not None:
-            return (), tuple(LeftOutFile(file.name, file.path, skipped) for file in files), agents
+            return (), (*pointed_to, *(LeftOutFile(file.name, file.path, skipped) for file in files)), agents
         sifted = for_mode(files, mode)
         private = STANDINGS[situation.audience, settings.memory.groups]
         kept: list[WorkspaceFile] = []
-        left_out = list(sifted.left_out)
+        left_out = [*pointed_to, *sifted.left_out]
         for file in sifted.files:
             if file.memory is MemoryKind.ROOT:
                 if route.content:
@@ -263,6 +300,12 @@ def _pointer(file: WorkspaceFile | None) -> str | None:
     if file is None or not isinstance(file.read, Content):
         return None
     return pointer_for(file.path, file.text)
+
+
+def _why_not_copied(file: WorkspaceFile) -> str:
+    if isinstance(file.read, Refused):
+        return file.read.reason
+    return NO_FILE if file.missing else ONLY_POINTED_TO
 
 
 def _why_no_copy(files: tuple[WorkspaceFile, ...]) -> str | None:

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
-from codex_bridge.cli import demo, login, turn
+from codex_bridge.cli import context, demo, doctor, login, skills, turn
 from codex_bridge.errors import CodexError
 from codex_bridge.home import AgentIdError
 from harness.errors import HarnessError
@@ -30,6 +30,9 @@ app = typer.Typer(
 app.command("demo")(demo.command)
 app.command("turn")(turn.command)
 app.command("login")(login.command)
+app.command("context")(context.command)
+app.command("doctor")(doctor.command)
+app.add_typer(skills.app, name="skills")
 
 
 @app.callback()

@@ -11,6 +11,7 @@ import typer
 
 from codex_bridge.binary import find_codex
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
 from codex_bridge.lanes import HABITS
 from codex_bridge.process import Launch
@@ -73,7 +74,7 @@ def configured(config: Path | None, agent: str, workspace: Path | None) -> Confi
         UnreadableConfigError: There is a file, and it cannot be read at all.
     """
     machine = this_machine()
-    read = load_config(machine, explicit=config)
+    read = load_config(machine, explicit=config, sections={PATH: CodexConfig})
     settings = resolve_agent(read, agent, machine)
     if workspace is not None:
         settings = in_workspace(settings, Path(os.path.abspath(workspace)))  # noqa: PTH100 - links stay as they are
@@ -107,6 +108,7 @@ async def running(
     provider: Provider | None = None,
     model: str | None = None,
     root: Path | None = None,
+    codex_config: CodexConfig | None = None,
 ) -> AsyncGenerator[Running]:
     """Run an agent for as long as the block lasts.
 
@@ -115,11 +117,14 @@ async def running(
         StoreError: The state folder cannot be used.
     """
     root = state_dir() if root is None else root
-    launch = Launch(find_codex(codex), home_named(codex_home, settings.id, root), provider)
+    codex_config = codex_config or CodexConfig()
+    binary = find_codex(codex or binary_path(codex_config, os.environ))
+    launch = Launch(binary, home_named(codex_home, settings.id, root), provider)
+    threads = thread_settings(codex_config, os.environ)
     folder = private_dir(agent_dir(root, settings.id))
     async with (
         bindings_at(folder / "bridge.sqlite") as bindings,
-        codex_harness(CodexSettings(launch, agent=settings.id), bindings) as harness,
+        codex_harness(CodexSettings(launch, agent=settings.id, threads=threads), bindings) as harness,
     ):
         await harness.ready()
         yield Running(Agent(harness, Gatherer(settings, HABITS), model=model), harness, launch)

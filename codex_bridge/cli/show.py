@@ -1,12 +1,12 @@
 """How the demo looks, to a person and to a program."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from codex_bridge.cli.tables import console, table
 from codex_bridge.lanes import Lane
 from codex_bridge.rpc import Json
 from codex_bridge.turn import SentRequest
@@ -19,8 +19,6 @@ HEAD: Final = 64
 """Characters of a text that a table shows."""
 SHORT: Final = 48
 """A value up to this long stands on its field's line."""
-WIDTH: Final = 118
-"""Columns when the output is no terminal."""
 
 _SHORT: Final = {
     Lane.NATIVE: "(left to Codex)",
@@ -33,28 +31,27 @@ _SHORT: Final = {
 
 def demonstration(demo: "Demonstration") -> None:
     """Print it for a person."""
-    probe = Console()
-    console = probe if probe.is_terminal else Console(width=WIDTH)
-    console.print(f"A Telegram message on Codex {demo.codex} ({demo.binary}), with a loopback model.\n")
-    console.print(Text(f"{demo.message.sender.name}: {demo.message.text}\n", style="bold"))
+    out = console()
+    out.print(f"A Telegram message on Codex {demo.codex} ({demo.binary}), with a loopback model.\n")
+    out.print(Text(f"{demo.message.sender.name}: {demo.message.text}\n", style="bold"))
     for request in demo.sent:
-        _print_sent(console, demo, request)
+        _print_sent(out, demo, request)
     for each in demo.lanes.left_out:
-        console.print(f"  left out: {each.name.value}, {each.reason}", style="dim")
-    console.print()
-    console.print(_received(demo))
-    console.print()
-    console.print(_layers(demo))
-    console.print()
-    console.print(Text("Reply, scripted, streamed in " + f"{len(demo.pieces)} pieces:", style="bold"))
-    console.print(Text("|".join(demo.pieces)))
-    console.print()
+        out.print(f"  left out: {each.name.value}, {each.reason}", style="dim")
+    out.print()
+    out.print(_received(demo))
+    out.print()
+    out.print(_layers(demo))
+    out.print()
+    out.print(Text("Reply, scripted, streamed in " + f"{len(demo.pieces)} pieces:", style="bold"))
+    out.print(Text("|".join(demo.pieces)))
+    out.print()
     if demo.as_promised:
-        console.print("Every layer reached the model once, in its lane, and the reply came back whole.", style="green")
+        out.print("Every layer reached the model once, in its lane, and the reply came back whole.", style="green")
     else:
-        console.print("Something is not where it belongs; see the last column above.", style="bold red")
+        out.print("Something is not where it belongs; see the last column above.", style="bold red")
         if demo.result.error:
-            console.print(demo.result.error, style="red")
+            out.print(demo.result.error, style="red")
 
 
 def as_data(demo: "Demonstration") -> dict[str, Json]:
@@ -105,7 +102,7 @@ def _fields(params: Json, prefix: str = "") -> list[tuple[str, str]]:
 
 
 def _received(demo: "Demonstration") -> Table:
-    return _table(
+    return table(
         f"What the model received ({demo.received.model}; from the recorded request)",
         ("order", "role", "size", "holds", "text"),
         [
@@ -127,7 +124,7 @@ def _layers_in(demo: "Demonstration", text: str) -> str:
 
 
 def _layers(demo: "Demonstration") -> Table:
-    return _table(
+    return table(
         "Each layer",
         ("layer", "sent as", "size", "seen at", "verdict"),
         [
@@ -141,20 +138,6 @@ def _layers(demo: "Demonstration") -> Table:
             for each in demo.sightings
         ],
     )
-
-
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
-    """A table whose last column gives way when the terminal is narrow."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    *fixed, last = columns
-    for index, name in enumerate(fixed):
-        width = max([len(name), *(len(row[index]) for row in rows)])
-        justify: Literal["left", "right"] = "right" if name == "size" else "left"
-        table.add_column(name, justify=justify, no_wrap=True, min_width=width, header_style="dim")
-    table.add_column(last, no_wrap=True, overflow="ellipsis", header_style="dim")
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def _head(text: str) -> Text:

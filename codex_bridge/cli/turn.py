@@ -23,6 +23,7 @@ from codex_bridge.cli.setup import (
     configured,
     running,
 )
+from codex_bridge.config import PATH, CodexConfig
 from codex_bridge.home import state_dir
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
@@ -50,8 +51,12 @@ def command(
 ) -> None:
     """Run one turn for a message that came in, and print the answer."""
     message = telegram.from_update(read_payload(payload))
-    settings = configured(config, agent, workspace).settings
-    how = partial(running, settings, codex=codex, codex_home=codex_home)
+    found = configured(config, agent, workspace)
+    if found.config.findings:
+        count = len(found.config.findings)
+        print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)
+    codex_config = found.config.section(PATH, CodexConfig)
+    how = partial(running, found.settings, codex=codex, codex_home=codex_home, codex_config=codex_config)
     result = anyio.run(_run, message, how, loopback, model, as_json)
     if as_json:
         print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))

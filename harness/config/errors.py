@@ -8,8 +8,10 @@ A single bad key is never an exception: it is a finding (see `findings`).
 
 from pathlib import Path
 
+from harness.errors import HarnessError
 
-class ConfigError(Exception):
+
+class ConfigError(HarnessError):
     """The configuration as a whole cannot be used."""
 
 

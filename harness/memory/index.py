@@ -1,7 +1,6 @@
 """Which passages of the notes answer a question, from an index that follows the files.
 
-Touches the disk. Before each search the notes are looked at, one `stat` each, and only those that changed are
-read again.
+Touches the disk. Before each search every note is looked at, and only those that changed are read again.
 """
 
 import math
@@ -79,12 +78,13 @@ def _update(connection: sqlite3.Connection, workspace: str) -> tuple[int, tuple[
     }
     refused: list[RefusedNote] = []
     kept: set[str] = set()
-    for note in scan_notes(workspace):
+    root = os.path.realpath(workspace)
+    for note in scan_notes(root):
         if isinstance(note, RefusedNote):
             refused.append(note)
             continue
         unchanged = known.get(note.path, (0, ""))[1] == _written(note)
-        problem = None if unchanged else _replace(connection, workspace, note)
+        problem = None if unchanged else _replace(connection, workspace, root, note)
         if problem is None:
             kept.add(note.path)
         else:
@@ -94,10 +94,10 @@ def _update(connection: sqlite3.Connection, workspace: str) -> tuple[int, tuple[
     return len(kept), tuple(refused)
 
 
-def _replace(connection: sqlite3.Connection, workspace: str, note: FoundNote) -> RefusedNote | None:
+def _replace(connection: sqlite3.Connection, workspace: str, real_root: str, note: FoundNote) -> RefusedNote | None:
     # What may still change unnoticed is remembered as unknown, so that the next search reads it again.
     identity = _written(note) if is_settled(note.identity) else ""
-    read = read_note(workspace, note)
+    read = read_note(real_root, note)
     if not isinstance(read, Content):
         return RefusedNote(note.path, read.reason if isinstance(read, Refused) else "it went away while it was read")
     # The deletion takes the write lock, so no other process puts the same note in between.

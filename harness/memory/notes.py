@@ -30,15 +30,15 @@ class FoundNote:
         return self.candidate.identity
 
 
-def scan_notes(workspace: str) -> tuple[FoundNote | RefusedNote, ...]:
-    """List a workspace's notes, MEMORY.md first, then by name."""
+def scan_notes(real_root: str) -> tuple[FoundNote | RefusedNote, ...]:
+    """List the notes of a workspace, given with every link followed: MEMORY.md first, then by name."""
     seen: set[tuple[int, int]] = set()
     notes: list[FoundNote | RefusedNote] = []
-    for path in _paths(workspace):
+    for path in _paths(real_root):
         if not path.isprintable():
             notes.append(RefusedNote(repr(path), "its name cannot be shown; rename it"))
             continue
-        found = look_at(workspace, path)
+        found = look_at(real_root, path)
         if isinstance(found, Refused):
             notes.append(RefusedNote(path, found.reason))
         elif isinstance(found, Candidate) and (found.identity.device, found.identity.inode) not in seen:
@@ -47,18 +47,28 @@ def scan_notes(workspace: str) -> tuple[FoundNote | RefusedNote, ...]:
     return tuple(notes)
 
 
-def look_at(workspace: str, path: str) -> Candidate | Missing | Refused:
-    """Find out where `path` leads, as `harness.workspace.guard.inspect` does, but never raise."""
+def look_at(real_root: str, path: str) -> Candidate | Missing | Refused:
+    """Find out where `path` leads, as `harness.workspace.guard.inspect` does, but never raise.
+
+    Args:
+        real_root: The workspace, with every link followed.
+        path: Relative to the workspace.
+    """
     try:
-        return inspect(os.path.realpath(workspace), path)
+        return inspect(real_root, path)
     except TransientReadError as error:
         return Refused(Refusal.UNREADABLE, error.strerror or "try again later")
 
 
-def read_note(workspace: str, note: FoundNote) -> Content | Missing | Refused:
-    """Read a note that was found; nothing is raised for the state of the disk."""
+def read_note(real_root: str, note: FoundNote) -> Content | Missing | Refused:
+    """Read a note that was found; nothing is raised for the state of the disk.
+
+    Args:
+        real_root: The workspace, with every link followed.
+        note: From `scan_notes`, or made of what `look_at` returned.
+    """
     try:
-        return load(os.path.realpath(workspace), note.candidate)
+        return load(real_root, note.candidate)
     except TransientReadError as error:
         return Refused(Refusal.UNREADABLE, error.strerror or "try again later")
 

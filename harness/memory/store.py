@@ -1,7 +1,7 @@
 """Where the index of the notes is kept: one SQLite file for all workspaces.
 
-Touches the disk. The file is nobody else's to read; one that is broken, or of another version, is thrown away and
-built again, as it holds nothing that the notes do not.
+Touches the disk. The file is nobody else's to read, and what a person deletes from the notes is deleted from it;
+one that is broken, or of another version, is thrown away and built again, as it holds nothing that the notes do not.
 """
 
 import os
@@ -14,7 +14,8 @@ from threading import Lock
 from typing import TypeVar
 
 DATABASE = "memory-index.sqlite3"
-VERSION = 1
+VERSION = 2
+"""Raised when the shape changes, or what an index may hold: those of version 1 kept the words of deleted notes."""
 BUSY_SECONDS = 5.0
 """How long to wait for another process that is writing."""
 
@@ -62,7 +63,7 @@ class IndexStore:
     """The database file. Safe to use from several threads, one at a time, and beside other processes.
 
     Args:
-        folder: Where the file is kept; made, for its owner alone, when it is not there.
+        folder: Where the file is kept; made when it is not there, and its owner's alone in any case.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -100,15 +101,26 @@ class IndexStore:
             if self._open is None:
                 self._open = self._connect()
             with self._open as connection:
-                return work(connection)
+                before = connection.total_changes
+                result = work(connection)
+                has_changed = connection.total_changes != before
+                if has_changed:
+                    # A full-text index only notes what was deleted; the words go when its parts are merged.
+                    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+            if has_changed:
+                # The log still holds pages as they were written before.
+                self._open.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return result
         except OSError as error:
             raise self._unavailable(error) from error
 
     def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private_folder(self._path.parent)
         _make_private(self._path)
         connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, check_same_thread=False)
         try:
+            # Before anything is written: pages that become free are overwritten, not only forgotten.
+            connection.execute("PRAGMA secure_delete = ON").fetchone()
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -157,6 +169,14 @@ def _statements() -> list[str]:
             statements.append(part)
             part = ""
     return statements
+
+
+def _make_private_folder(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        # In a folder of another owner, such as a mounted volume, the file's own mode has to do.
+        with suppress(PermissionError):
+            folder.chmod(0o700)
 
 
 def _make_private(path: Path) -> None:

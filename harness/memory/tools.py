@@ -4,6 +4,7 @@ Their descriptions never change; whether a call is answered is asked anew each t
 turn to turn.
 """
 
+import os
 from collections.abc import Callable, Mapping
 
 import anyio
@@ -89,8 +90,9 @@ def _get(workspace: str, arguments: Mapping[str, Json], limits: ExcerptLimits, *
     path = note_path(workspace, asked.path)
     if path is None:
         return ToolResult(False, answers.no_note(asked.path))
-    found = look_at(workspace, path)
-    read = read_note(workspace, FoundNote(path, found)) if isinstance(found, Candidate) else found
+    root = os.path.realpath(workspace)
+    found = look_at(root, path)
+    read = read_note(root, FoundNote(path, found)) if isinstance(found, Candidate) else found
     if isinstance(read, Refused):
         return ToolResult(False, answers.not_read(path, read.reason))
     if not isinstance(read, Content):

@@ -15,6 +15,7 @@ from harness.skills import disk
 from harness.skills.bundled import holds_skills
 from harness.skills.disk import FolderEntry, Stamp
 from harness.skills.roots import SKILLS_FOLDER, Guard, SkillRoot
+from harness.skills.shown import shown
 from harness.skills.values import SKILL_FILE, SkillProblem
 
 RAW_SCAN_FLOOR: Final = 1_000
@@ -66,7 +67,11 @@ def walk_root(root: SkillRoot, limits: SkillLimits) -> Walk:
     """Find the skills of one root."""
     walk = Walk(root)
     walk.folders[root.path] = disk.trusted_stamp(root.path)
-    if disk.is_folder(root.path):
+    if walk.folders[root.path] == disk.IMPOSSIBLE:
+        path = shown(root.path)
+        text = f"{path} cannot be a folder: it holds a character that no path can have; correct the configuration."
+        walk.problems.append(SkillProblem(path, text))
+    elif disk.is_folder(root.path):
         _Walker(walk, limits).run()
     return walk
 
@@ -212,7 +217,7 @@ class _Walker:
         self._tell(folder, text)
 
     def _tell(self, path: str, text: str) -> None:
-        problem = SkillProblem(path, f"{path} {text}")
+        problem = SkillProblem(shown(path), shown(f"{path} {text}"))
         if problem not in self._walk.problems:
             self._walk.problems.append(problem)
 

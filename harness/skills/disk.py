@@ -22,6 +22,10 @@ SETTLED_AFTER_NS: Final = 50_000_000
 """A file younger than this may change again without getting a new time stamp, as clocks of file systems are coarse."""
 
 
+IMPOSSIBLE: Final[Stamp] = (0, 0, -errno.EINVAL)
+"""The stamp of a path that no file can have: with a NUL, or a character that file names cannot be written in."""
+
+
 class GuardError(Exception):
     """A file may not or cannot be read.
 
@@ -42,6 +46,8 @@ def stamp_of(path: str) -> Stamp:
         found = os.stat(path)
     except OSError as error:
         return (0, 0, -(error.errno or errno.EIO))
+    except ValueError:
+        return IMPOSSIBLE
     return (found.st_ctime_ns, found.st_size, found.st_ino)
 
 
@@ -66,8 +72,14 @@ def trusted_stamp(path: str) -> Stamp | None:
 
 
 def real_path(path: str) -> str:
-    """Follow every link of `path`; a link that leads nowhere leads to the path it names."""
-    return os.path.realpath(path)
+    """Follow every link of `path`; a link that leads nowhere leads to the path it names.
+
+    A path that no file can have is returned as it is.
+    """
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -79,7 +91,7 @@ def is_folder(path: str) -> bool:
     """Tell whether `path` is a folder, through links."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
@@ -87,7 +99,7 @@ def skill_file_mode(folder: str) -> int | None:
     """Return the mode of the folder's SKILL.md without following a link, or None when it has none."""
     try:
         return os.lstat(f"{folder}/{SKILL_FILE}").st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
     except OSError as error:
         # A folder that may not be entered is none of our business until somebody says that it holds a skill.
@@ -183,7 +195,14 @@ def search_folders(search_path: str) -> list[str]:
 
 def _is_command(name: str, folders: list[str]) -> bool:
     candidates = [name] if os.sep in name else [f"{folder}/{name}" for folder in folders]
-    return any(os.access(path, os.X_OK) and not is_folder(path) for path in candidates)
+    return any(_is_executable(path) for path in candidates)
+
+
+def _is_executable(path: str) -> bool:
+    try:
+        return os.access(path, os.X_OK) and not is_folder(path)
+    except ValueError:  # no file can have such a name
+        return False
 
 
 def home_spellings(*homes: str | None) -> tuple[str, ...]:

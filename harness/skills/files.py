@@ -21,12 +21,19 @@ class SkillFiles:
         self.is_read = False
         self._states: list[RootState] = []
 
-    def configure(self, places: SkillPlaces, limits: SkillLimits) -> None:
-        """Take over other places and limits; a root that stays the same is not read again."""
-        known = {state.walk.root: state for state in self._states} if limits == self.limits else {}
+    def configure(self, places: SkillPlaces, limits: SkillLimits) -> bool:
+        """Take over other places and limits, and tell whether other skills may be found now.
+
+        A root that stays the same is not read again, unless a limit of reading changed.
+        """
+        if places == self.places and _bounds(limits) == _bounds(self.limits):
+            self.limits = limits
+            return False
+        known = {state.walk.root: state for state in self._states} if _bounds(limits) == _bounds(self.limits) else {}
         self.places, self.limits = places, limits
         if self.is_read:
             self._states = [known.get(root) or read_root(root, limits) for root in skill_roots(places)]
+        return True
 
     def refresh(self) -> bool:
         """Look at the disk and tell whether any skill, refusal or problem changed."""
@@ -53,22 +60,27 @@ class SkillFiles:
         """Return the roots, whether they exist or not."""
         return tuple(root.path for root in skill_roots(self.places))
 
-    def outside(self) -> frozenset[str]:
-        """Return the folders that are reached through links out of a root."""
-        return frozenset(
-            real
-            for walk in self._walks()
-            for real in (*walk.visited, *(one.real for one in walk.candidates if not one.refusal))
-            if not disk.is_inside(real, walk.real)
-        )
+    def searched_folders(self) -> frozenset[str]:
+        """Return the real paths of the folders whose entries decide what is found."""
+        return frozenset(disk.real_path(folder) for walk in self._walks() for folder in walk.folders)
 
-    def knows_folder(self, path: str) -> bool:
-        """Tell whether `path` is a folder in which skills were looked for, or holds one that was."""
-        return any(
-            disk.is_inside(known, path)
+    def offered_folders(self) -> frozenset[str]:
+        """Return the real paths of the folders that offer a skill, refused ones included: they may become fit."""
+        return frozenset(one.real for walk in self._walks() for one in walk.candidates)
+
+    def linked_files(self) -> frozenset[str]:
+        """Return the real paths of the files to which a SKILL.md is a link that may be followed."""
+        return frozenset(
+            disk.real_path(one.file)
             for walk in self._walks()
-            for known in (*walk.folders, *(one.folder for one in walk.candidates))
+            for one in walk.candidates
+            if one.is_link and not one.refusal
         )
 
     def _walks(self) -> list[Walk]:
         return [state.walk for state in self._states]
+
+
+def _bounds(limits: SkillLimits) -> tuple[int, int, int]:
+    """Return the limits that decide what is found; the others concern the prompt, and each agent may have its own."""
+    return limits.max_candidates_per_root, limits.max_skills_loaded_per_source, limits.max_skill_file_bytes

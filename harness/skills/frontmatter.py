@@ -3,13 +3,14 @@
 Pure. YAML is tried first; where it fails, the lines speak for themselves and the person is told.
 """
 
+import json
 from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
+from harness.json_value import Json
 from harness.skills.lines import read_lines
-from harness.skills.yaml_core import YamlError, read_yaml
 
 FENCE: Final = "---"
 
@@ -37,6 +38,8 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 
 def _read_block(block: str) -> Frontmatter:
+    from harness.skills.yaml_core import YamlError, read_yaml  # only an agent with skills pays for a YAML reader
+
     try:
         values, twice = read_yaml(block)
     except YamlError as error:
@@ -49,10 +52,17 @@ def _read_block(block: str) -> Frontmatter:
     problems = tuple(f"{key} is given more than once, and the last one counts" for key in sorted(twice))
     if all(isinstance(value, str) for value in values.values()):
         return Frontmatter({key: str(value) for key, value in values.items()}, problems)
-    texts = {key: value if isinstance(value, str) else orjson.dumps(value).decode() for key, value in values.items()}
+    texts = {key: value if isinstance(value, str) else _json(value) for key, value in values.items()}
     kept = {
         key: line.text
         for key, line in read_lines(block).items()
         if ":" in line.inline and not isinstance(values.get(key, ""), str)
     }
     return Frontmatter(texts | kept, problems, {key: texts[key] for key in kept})
+
+
+def _json(value: Json) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # half of a surrogate pair, which JSON can hold only as an escape
+        return json.dumps(value)

@@ -7,7 +7,6 @@ from typing import Final
 
 from harness.layers import Layer, LayerName, LeftOut, Lifetime, Trust
 from harness.skills.catalogue import SkillCatalogue
-from harness.units import utf16_units
 
 SOURCE_NAME: Final = "skills"
 
@@ -17,5 +16,5 @@ def skills_layer(catalogue: SkillCatalogue) -> Layer | LeftOut:
     text = catalogue.text.strip()
     if not text:
         return LeftOut(LayerName.SKILLS, SOURCE_NAME, "no skill is eligible")
-    raw = max(catalogue.raw_units, utf16_units(text))
+    raw = catalogue.raw_units if catalogue.warning else -1  # nothing gave way, so it is as large as it is
     return Layer(LayerName.SKILLS, SOURCE_NAME, Lifetime.TURN, Trust.WORKSPACE, text, raw)

@@ -6,22 +6,18 @@ system; without one, it costs one for each skill and folder.
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
 
 from harness.settings.skills import SkillLimits, SkillPlaces, SkillRules
 from harness.skills import disk
-from harness.skills.catalogue import ListingOptions, SkillCatalogue, build_catalogue
-from harness.skills.disk import Stamp
+from harness.skills.catalogue import ListingOptions, SkillCatalogue
 from harness.skills.files import SkillFiles
-from harness.skills.judging import Judgement, allowed, for_agent, is_visible, judge
+from harness.skills.judged import Judged, KeptJudgements, judge_found
+from harness.skills.judging import allowed, for_agent
 from harness.skills.snapshot import SkillSnapshot, SkillVersions, is_outdated, take_snapshot
-from harness.skills.values import Refused, Skill, SkillProblem, SkillVerdict
-
-KEPT_LISTS: Final = 64
-"""Lists kept at a time: agents times backends of one workspace."""
+from harness.skills.values import Skill, SkillProblem, SkillVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +34,15 @@ class FoldersToWatch:
     """What a watcher must know of a library."""
 
     roots: tuple[str, ...]
-    outside: frozenset[str]
-    """Folders that are reached through links out of a root."""
+    """Whether they exist or not."""
+    searched: frozenset[str]
+    """Real paths of the folders whose entries decide what is found."""
+    offered: frozenset[str]
+    """Real paths of the folders that offer a skill."""
+    linked: frozenset[str]
+    """Real paths of the files to which a SKILL.md is a link."""
     commands: tuple[str, ...]
     """The folders of PATH, as long as some skill asks for a command."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    version: int
-    rules: SkillRules
-    bins: frozenset[str]
-    judgement: Judgement
-    path_stamps: tuple[tuple[str, Stamp], ...]
 
 
 class SkillLibrary:
@@ -73,18 +65,18 @@ class SkillLibrary:
         Args:
             places: Where to look.
             limits: How much to read.
-            versions: Shared by the libraries of a process, so that a change of the configuration counts for all.
+            versions: Shared by the libraries of a process, so that a change of the configuration counts for all. Rules
+                that differ make no new version by themselves, as each agent may have its own.
             clock: Seconds since 1970, for the versions.
         """
         self._files = SkillFiles(places, limits or SkillLimits())
         self._versions = versions or SkillVersions()
         self._clock = clock
         self._lock = threading.RLock()
-        self._judged: _Judged | None = None
-        self._lists: dict[ListingOptions, SkillCatalogue] = {}
+        self._judged = KeptJudgements()
         self._watchers = 0
         self._is_dirty = True
-        self._commands_changed = True
+        self._command_changes = 0
         self._told_folders: frozenset[str] = frozenset()
 
     @property
@@ -100,9 +92,7 @@ class SkillLibrary:
     def configure(self, places: SkillPlaces, *, limits: SkillLimits | None = None) -> None:
         """Take over changed configuration; what did not change is not read again."""
         with self._lock:
-            chosen = limits or self._files.limits
-            if (places, chosen) != (self._files.places, self._files.limits):
-                self._files.configure(places, chosen)
+            if self._files.configure(places, limits or self._files.limits):
                 self.bump()
 
     def bump(self) -> None:
@@ -116,7 +106,7 @@ class SkillLibrary:
 
     def mark_commands_changed(self) -> None:
         """Note that a folder of PATH changed; the next use looks again for the commands that skills ask for."""
-        self._commands_changed = True
+        self._command_changes += 1
 
     @contextmanager
     def watched(self, *, command_folders: frozenset[str] = frozenset()) -> Generator[None]:
@@ -127,7 +117,8 @@ class SkillLibrary:
         """
         self._watchers += 1
         self._told_folders = command_folders
-        self._is_dirty = self._commands_changed = True
+        self._is_dirty = True
+        self.mark_commands_changed()
         try:
             yield
         finally:
@@ -137,14 +128,15 @@ class SkillLibrary:
     def folders_to_watch(self) -> FoldersToWatch:
         """Return what a watcher must watch."""
         with self._lock:
-            stamps = () if self._judged is None else self._judged.path_stamps
-            commands = tuple(folder for folder, _ in stamps)
-            return FoldersToWatch(self._files.root_paths(), self._files.outside(), commands)
-
-    def knows_folder(self, path: str) -> bool:
-        """Tell whether `path` is a folder in which skills were looked for, or holds one that was."""
-        with self._lock:
-            return self._files.knows_folder(path)
+            files = self._files
+            commands = dict.fromkeys(folder for judged in self._judged for folder, _ in judged.path_stamps)
+            return FoldersToWatch(
+                files.root_paths(),
+                files.searched_folders(),
+                files.offered_folders(),
+                files.linked_files(),
+                tuple(commands),
+            )
 
     def refresh(self) -> bool:
         """Look at the disk, if need be, and tell whether any skill changed."""
@@ -166,22 +158,14 @@ class SkillLibrary:
         if options.allow is not None and not options.allow:
             return SkillCatalogue()
         with self._lock:
-            judgement = self._judge(rules)
-            kept = self._lists.get(options)
-            if kept is None:
-                visible = [skill for skill in allowed(judgement.eligible, options.allow) if is_visible(skill, rules)]
-                kept = build_catalogue(visible, options, platform=rules.host.platform, nodes=rules.nodes)
-                if len(self._lists) >= KEPT_LISTS:
-                    self._lists.pop(next(iter(self._lists)))
-                self._lists[options] = kept
-            return kept
+            return self._judge(rules).catalogue(options)
 
     def eligible(self, rules: SkillRules, allow: frozenset[str] | None = None) -> tuple[Skill, ...]:
         """Return the skills that an agent may use, those kept from the model included."""
         if allow is not None and not allow:
             return ()
         with self._lock:
-            return allowed(self._judge(rules).eligible, allow)
+            return allowed(self._judge(rules).judgement.eligible, allow)
 
     def snapshot(
         self, rules: SkillRules, options: ListingOptions, previous: SkillSnapshot | None = None
@@ -189,47 +173,40 @@ class SkillLibrary:
         """Return what a session should be told: `previous` itself while it is up to date, else a new snapshot."""
         with self._lock:
             catalogue = self.catalogue(rules, options)
-            is_stale = previous is None or is_outdated(previous, current=self.version, allow=options.allow)
-            if previous is not None and not is_stale and previous.prompt == catalogue.text:
-                return previous
             skills = self.eligible(rules, options.allow)
-            return take_snapshot(catalogue, skills, allow=options.allow, version=self.version)
+            if (
+                previous is None
+                or is_outdated(previous, current=self.version, allow=options.allow)
+                # Other rules make no new version, and may leave the text as it is.
+                or (previous.prompt, previous.resolved_skills) != (catalogue.text, skills)
+            ):
+                return take_snapshot(catalogue, skills, allow=options.allow, version=self.version)
+            return previous
 
     def survey(self, rules: SkillRules, options: ListingOptions) -> SkillSurvey:
         """Return a verdict on everything found, with what is wrong in the files."""
         with self._lock:
             catalogue = self.catalogue(rules, options)
-            verdicts = for_agent(self._judge(rules), options.allow, frozenset(catalogue.dropped))
+            verdicts = for_agent(self._judge(rules).judgement, options.allow, frozenset(catalogue.dropped))
             return SkillSurvey(verdicts, self._files.problems(), catalogue)
 
-    def _judge(self, rules: SkillRules) -> Judgement:
+    def _judge(self, rules: SkillRules) -> Judged:
         self.refresh()
-        judged = self._judged
-        is_same = judged is not None and judged.rules == rules
-        if judged is not None and is_same and self._is_current(judged):
-            return judged.judgement
-        found = self._files.found()
-        wanted = _commands(found)
-        search_path = rules.host.environment.get("PATH", "") if wanted else ""
-        # Stamps before the search, so that what is installed during it is noticed the next time.
-        stamps = tuple((folder, disk.stamp_of(folder)) for folder in disk.search_folders(search_path))
-        bins = disk.find_commands(wanted, search_path)
-        earlier = judged.judgement if judged is not None and is_same and judged.bins == bins else None
-        judgement = judge(found, rules, bins, earlier=earlier)
-        if judged is not None and judged.version == self.version and (not is_same or judged.judgement != judgement):
+        # Counted before looking, so that a change during the look counts as another one.
+        told = self._command_changes
+        known = self._judged.get(rules)
+        if known is not None and self._is_current(known, told):
+            return known
+        made = judge_found(self._files.found(), rules, known)
+        if known is not None and known.version == self.version and known.judgement != made.judgement:
             self.bump()
-        self._lists.clear()
-        self._judged = _Judged(self.version, rules, bins, judgement, stamps)
-        return judgement
+        made.version, made.looked = self.version, told
+        self._judged.put(made)
+        return made
 
-    def _is_current(self, judged: _Judged) -> bool:
+    def _is_current(self, judged: Judged, told: int) -> bool:
         if judged.version != self.version:
             return False
-        told = frozenset[str]() if self._commands_changed else self._told_folders
-        self._commands_changed = False
-        return not disk.changed_paths(pair for pair in judged.path_stamps if pair[0] not in told)
-
-
-def _commands(found: Iterable[Skill | Refused]) -> frozenset[str]:
-    skills = (one for one in found if isinstance(one, Skill))
-    return frozenset(name for skill in skills for name in (*skill.gates.bins, *skill.gates.any_bins))
+        trusted = self._told_folders if judged.looked == told else frozenset[str]()
+        judged.looked = told
+        return not disk.changed_paths(pair for pair in judged.path_stamps if pair[0] not in trusted)

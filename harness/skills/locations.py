@@ -23,7 +23,6 @@ class PathNaming:
     """What `~` means to the shell or the read tool, in all spellings; None when that is the same as `homes`."""
     state_dir: str = ""
     """The state folder; its skills stay absolute where the shell's `~` would not reach them."""
-    windows: bool = False
     moves: tuple[tuple[str, str], ...] = ()
     """Pairs of a folder here and the folder that shows it in a container; a moved path is not shortened."""
 
@@ -37,12 +36,11 @@ class PathNaming:
             rest = _below(file, here)
             if rest:
                 return f"{there.rstrip('/')}/{rest}"
-        shown = file.replace("\\", "/") if self.windows else file
         for home in homes:
-            rest = _below(shown, home.replace("\\", "/") if self.windows else home)
+            rest = _below(file, home)
             if rest:
-                return shown if self._is_out_of_reach(file, home) else f"~/{rest}"
-        return shown
+                return file if self._is_out_of_reach(file, home) else f"~/{rest}"
+        return file
 
     def _is_out_of_reach(self, file: str, home: str) -> bool:
         if self.shell_homes is None or home in self.shell_homes or not self.state_dir:

@@ -13,6 +13,7 @@ import orjson
 
 from harness.json5_text import Json5Error, parse_json5
 from harness.json_value import Json
+from harness.skills.shown import is_plain, shown
 from harness.skills.values import InstallStep, SkillGates
 
 BLOCK_NAMES: Final = ("openclaw", "clawdbot")
@@ -164,12 +165,23 @@ class _Block:
         names = [item.strip() for item in value if isinstance(item, str)]
         if len(names) < len(value):
             self._problems.append(f"{self._path}.{prefix}{name} holds something that is not text, which is left out")
-        return tuple(item for item in names if item)
+        return tuple(self._possible(prefix + name, item) for item in names if item)
+
+    def _possible(self, name: str, item: str) -> str:
+        """Return a name that can be shown; one that nothing can have stays a requirement that is never met."""
+        if is_plain(item):
+            return item
+        self._problems.append(f"{self._path}.{name} holds {shown(item)}, a name that nothing can have; correct it")
+        return shown(item)
 
     def _word(self, block: Mapping[str, Json], name: str, prefix: str = "") -> str:
         value = block.get(name)
         if value is None or isinstance(value, str):
-            return (value or "").strip()
+            word = (value or "").strip()
+            if is_plain(word):
+                return word
+            self._problems.append(f"{self._path}.{prefix}{name} must be text on one line, so it is ignored")
+            return ""
         self._wrong(prefix + name, "text", value)
         return ""
 

@@ -15,6 +15,7 @@ from harness.skills.disk import GuardError, Stamp
 from harness.skills.order import name_key
 from harness.skills.parse import parse_skill
 from harness.skills.roots import HARD_LINKS_ALLOWED, SkillRoot
+from harness.skills.shown import is_plain, shown
 from harness.skills.values import Refused, Skill, SkillProblem, Why
 
 _ODD_PATH: Final = "lies at a path with a line end or a character that is not UTF-8; rename its folder"
@@ -115,24 +116,19 @@ def read_candidate(candidate: Candidate, root: SkillRoot, limits: SkillLimits) -
     """Read one folder's SKILL.md, unless it is refused."""
     stamp = disk.trusted_stamp(candidate.file)
     plugin = "" if candidate.plugin is None else candidate.plugin.id
-    if candidate.refusal or not _is_plain(candidate.file):
-        reason = candidate.refusal or _ODD_PATH
-        refused = Refused(name_of(candidate), candidate.file, root.source, Why.UNSAFE, reason, plugin)
-        return Reading(candidate, stamp, refused)
+
+    def refused(why: Why, reason: str) -> Reading:
+        name, file = shown(name_of(candidate)), shown(candidate.file)
+        return Reading(candidate, stamp, Refused(name, file, root.source, why, shown(reason), plugin))
+
+    if candidate.refusal or not is_plain(candidate.file):
+        return refused(Why.UNSAFE, candidate.refusal or _ODD_PATH)
     path = disk.real_path(candidate.file) if candidate.is_link else candidate.file
     try:
         raw = disk.read_guarded(path, at_most=limits.max_skill_file_bytes, hard_links=root.source in HARD_LINKS_ALLOWED)
     except GuardError as error:
-        refused = Refused(name_of(candidate), candidate.file, root.source, error.why, error.reason, plugin)
-        return Reading(candidate, stamp, refused)
+        return refused(error.why, error.reason)
     return Reading(candidate, stamp, parse_skill(raw, file=candidate.file, source=root.source, plugin=plugin))
-
-
-def _is_plain(path: str) -> bool:
-    return path.isprintable() or not any(
-        character < " " or character in "\x7f\x85\u2028\u2029" or "\ud800" <= character <= "\udfff"
-        for character in path
-    )
 
 
 def _is_current(reading: Reading) -> bool:
@@ -140,9 +136,15 @@ def _is_current(reading: Reading) -> bool:
 
 
 def _needs_walk(reading: Reading) -> bool:
-    """Tell whether a changed file must pass the checks of links again: it is or was one, or it is gone."""
-    mode = disk.skill_file_mode(reading.candidate.folder)
-    return bool(reading.candidate.refusal) or reading.candidate.is_link or mode is None or stat.S_ISLNK(mode)
+    """Tell whether a changed file must pass the checks of links again.
+
+    It is or was a link, it is gone, or some folder on its way leads elsewhere now. What was refused is a link, too.
+    """
+    candidate = reading.candidate
+    mode = disk.skill_file_mode(candidate.folder)
+    if candidate.is_link or mode is None or stat.S_ISLNK(mode):
+        return True
+    return disk.real_path(candidate.folder) != candidate.real
 
 
 def _plugin_checked(reading: Reading) -> Skill | Refused:

@@ -1,22 +1,20 @@
 """How edits of skills are noticed while nobody asks.
 
-Waits on the file system's own notices; a turn then looks at no file. Two watches run: a deep one on the roots, and a
-flat one on the folders above them (where a root appears or goes) and on the folders of PATH.
+Waits on the file system's own notices; a turn then looks at no file. Only folders that were looked at are watched,
+never what lies below them: two watches run, one on the folders of skills, and one on the folders above the roots
+(where a root appears or goes) and on those of PATH.
 """
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path, PurePath
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.lowlevel
 from anyio.abc import TaskStatus
 
-from harness.skills.discovery import SKIPPED
 from harness.skills.library import SkillLibrary
-from harness.skills.values import SKILL_FILE
+from harness.skills.watch_plan import WatchPlan, watch_plan
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -25,16 +23,6 @@ MAX_STEP_MS: Final = 100
 """A burst of edits that pauses for so long is over."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WatchPlan:
-    """What to watch."""
-
-    deep: frozenset[str]
-    """With everything below."""
-    flat: frozenset[str]
-    """Only their own entries."""
 
 
 async def watch_skills(
@@ -48,27 +36,28 @@ async def watch_skills(
 
     From the moment `start` returns, edits are noticed without a look at the disk on each turn. When the watch ends,
     however it ends, the library looks for itself again; a system that refuses to watch (its limit of watches is
-    reached) ends it at once, with a warning in the log.
+    reached) ends it, at once or later, with a warning in the log.
 
     Args:
         library: The skills to watch.
         debounce_ms: How long edits that come together are gathered, in milliseconds (prompt-builder 8.10).
-        on_change: Called on the event loop after some skill changed.
+        on_change: Called on the event loop after some skill changed; what it raises is logged.
         task_status: Filled in by `start`.
     """
     await anyio.to_thread.run_sync(library.refresh)
     is_started = False
     trouble = ""
     while not trouble:
-        watch = _Watch(library, watch_plan(library), max(debounce_ms, 1), on_change)
+        plan = await anyio.to_thread.run_sync(watch_plan, library)
+        watch = _Watch(library, plan, max(debounce_ms, 1), on_change)
         async with anyio.create_task_group() as group:
             watch.start_over = group.cancel_scope.cancel
-            group.start_soon(watch.deep)
-            group.start_soon(watch.flat)
+            group.start_soon(watch.skills)
+            group.start_soon(watch.around)
             try:
                 # Both tasks begin to watch before they first wait, so after one round of the loop no edit is missed.
                 await anyio.lowlevel.checkpoint()
-                with library.watched(command_folders=watch.plan.flat):
+                with library.watched(command_folders=plan.commands):
                     await watch.catch_up()
                     if not is_started:
                         task_status.started()
@@ -83,25 +72,6 @@ async def watch_skills(
         task_status.started()
 
 
-def watch_plan(library: SkillLibrary) -> WatchPlan:
-    """Choose the folders to watch: the roots that exist, and above each root the nearest folder that exists."""
-    known = library.folders_to_watch()
-    flat = {*known.commands}
-    for root in known.roots:
-        flat.update([str(parent) for parent in Path(root).parents if parent.is_dir()][:1])
-    deep = {*known.roots, *known.outside}
-    return WatchPlan(
-        frozenset(folder for folder in deep if Path(folder).is_dir()),
-        frozenset(folder for folder in flat if Path(folder).is_dir()),
-    )
-
-
-def is_searched(path: str, folders: Iterable[str]) -> bool:
-    """Tell whether `path` lies below one of `folders` where skills are looked for."""
-    below = [PurePath(path[len(folder) + 1 :]) for folder in folders if path.startswith(f"{folder}/")]
-    return any(all(part != SKIPPED and not part.startswith(".") for part in rest.parts) for rest in below)
-
-
 class _Watch:
     """One plan being carried out."""
 
@@ -109,71 +79,76 @@ class _Watch:
         self, library: SkillLibrary, plan: WatchPlan, debounce_ms: int, on_change: Callable[[], None] | None
     ) -> None:
         self._library = library
-        self.plan = plan
+        self._plan = plan
         self._debounce_ms = debounce_ms
         self._on_change = on_change
         self.start_over: Callable[[], None] = lambda: None
         self.stop = anyio.Event()
         self.trouble = ""
 
-    async def deep(self) -> None:
-        await self._run(self.plan.deep, self._concerns_deep, recursive=True)
+    async def skills(self) -> None:
+        await self._run(self._plan.searched | self._plan.skills, self._plan.concerns_skills)
 
-    async def flat(self) -> None:
-        await self._run(self.plan.flat, self._concerns_flat, recursive=False)
+    async def around(self) -> None:
+        await self._run(self._plan.above | self._plan.commands, self._concerns_roots)
 
     async def catch_up(self) -> None:
         """Look at what changed in a worker thread, and watch anew when other folders are to be watched."""
         has_changed = await anyio.to_thread.run_sync(self._library.refresh)
-        if has_changed and self._on_change is not None:
-            self._on_change()
-        if watch_plan(self._library) != self.plan:
+        if has_changed:
+            self._tell()
+        if await anyio.to_thread.run_sync(watch_plan, self._library) != self._plan:
             self.start_over()
 
-    async def _run(
-        self, folders: frozenset[str], concerns: "Callable[[Change, str], bool]", *, recursive: bool
-    ) -> None:
+    def _tell(self) -> None:
+        if self._on_change is None:
+            return
+        # The owner's code: its mistakes must not end the watch, nor whatever shares a task group with it.
+        try:
+            self._on_change()
+        except Exception:
+            log.exception("What is to happen when skills changed failed; they are watched on.")
+
+    async def _run(self, folders: frozenset[str], concerns: "Callable[[Change, str], bool]") -> None:
         if not folders:
             return
+        try:
+            await self._follow(folders, concerns)
+        # A watch that fails while it runs raises a RuntimeError, and from inside of a task group.
+        except* FileNotFoundError:
+            self.start_over()
+        except* (OSError, RuntimeError) as errors:
+            self.trouble = _words_of(errors)
+            self.start_over()
+
+    async def _follow(self, folders: frozenset[str], concerns: "Callable[[Change, str], bool]") -> None:
         # Only a long-lived gateway watches; everybody else is spared the import.
         from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - one parameter has no full type
 
         step = min(MAX_STEP_MS, self._debounce_ms)
-        try:
-            async for changes in awatch(
-                *sorted(folders),
-                watch_filter=None,
-                debounce=self._debounce_ms,
-                step=step,
-                recursive=recursive,
-                stop_event=self.stop,
-                ignore_permission_denied=True,
-            ):
-                # Every change is looked at: one may concern commands and another one skills.
-                verdicts = [concerns(change, path) for change, path in changes]
-                if any(verdicts):
-                    self._library.mark_changed()
-                    await self.catch_up()
-        except FileNotFoundError:
-            self.start_over()
-        except OSError as error:
-            self.trouble = error.strerror or str(error)
-            self.start_over()
+        async for changes in awatch(
+            *sorted(folders),
+            watch_filter=None,
+            debounce=self._debounce_ms,
+            step=step,
+            recursive=False,
+            stop_event=self.stop,
+            ignore_permission_denied=True,
+        ):
+            # Every change is looked at: one may concern commands and another one skills.
+            verdicts = [concerns(change, path) for change, path in changes]
+            if any(verdicts):
+                self._library.mark_changed()
+                await self.catch_up()
 
-    def _concerns_flat(self, change: "Change", path: str) -> bool:
-        known = self._library.folders_to_watch()
-        if str(PurePath(path).parent) in known.commands:
+    def _concerns_roots(self, change: "Change", path: str) -> bool:
+        if self._plan.concerns_commands(path):
             self._library.mark_commands_changed()
-        return any(root == path or root.startswith(f"{path}/") for root in known.roots)
+        return self._plan.concerns_roots(path)
 
-    def _concerns_deep(self, change: "Change", path: str) -> bool:
-        """Tell whether a change can matter: to a SKILL.md, or to a folder that holds one or may get one."""
-        if path in self.plan.deep:
-            return True
-        if not is_searched(path, self.plan.deep):
-            return False
-        if PurePath(path).name == SKILL_FILE:
-            return True
-        if change.name == "deleted":
-            return self._library.knows_folder(path)
-        return change.name == "added" and Path(path).is_dir()
+
+def _words_of(errors: ExceptionGroup[Exception]) -> str:
+    first = errors.exceptions[0]
+    if isinstance(first, ExceptionGroup):
+        return _words_of(first)  # pyright: ignore[reportUnknownArgumentType] - isinstance forgets what it holds
+    return getattr(first, "strerror", None) or str(first) or type(first).__name__

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.agent import Agent
-from harness.compose import Habits
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
+from harness.habits import Habits
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.layers import LayerName
 from harness.memory.access import Audience

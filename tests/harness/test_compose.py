@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from harness.compose import CRON_GUIDANCE, LIFETIMES, Habits, Material, compose
+from harness.compose import CRON_GUIDANCE, LIFETIMES, ONLY_POINTED_TO, Material, compose
+from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
 from harness.settings.files import FileLimits
 from harness.turns import Trigger
@@ -10,7 +11,6 @@ from harness.workspace.reads import Content, Missing, ReadResult, Refusal, Refus
 
 CODEX = Habits(reads_agents_file=True, points_to_heartbeat_file=True, marks_missing_files=False)
 EMBEDDED = Habits()
-WORDS = Layer(LayerName.USER_TEXT, "telegram:7:9", Lifetime.INPUT, Trust.OWNER, "hi")
 SKILLS = Layer(LayerName.SKILLS, "skills", Lifetime.TURN, Trust.WORKSPACE, "a list")
 
 
@@ -24,7 +24,7 @@ def file(name: str, read: ReadResult | str) -> WorkspaceFile:
 
 def material(*files: WorkspaceFile, trigger: Trigger = Trigger.CHAT, **rest: object) -> Material:
     context = build_context(files, FileLimits())
-    return Material(trigger=trigger, words=WORDS, files=context, **rest)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    return Material(trigger=trigger, files=context, **rest)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def shown(composition: Composition) -> tuple[list[str], dict[str, str]]:
@@ -32,7 +32,7 @@ def shown(composition: Composition) -> tuple[list[str], dict[str, str]]:
     return layers, {each.name.value: each.reason for each in composition.left_out}
 
 
-def test_files_come_in_reading_order_and_the_words_of_the_person_last() -> None:
+def test_files_come_in_reading_order() -> None:
     """S51, S52."""
     composition = compose(
         material(
@@ -50,7 +50,6 @@ def test_files_come_in_reading_order_and_the_words_of_the_person_last() -> None:
             "workspace/USER.md: metric",
             "gateway/memory-note: look it up",
             "gateway/skills: a list",
-            "message/text: hi",
         ],
         {},
     )
@@ -62,16 +61,18 @@ def test_codex_gets_no_markers_and_every_absence_has_its_reason() -> None:
     composition = compose(
         material(
             file("SOUL.md", Missing()), file("USER.md", Refused(Refusal.TOO_LARGE)), file("TOOLS.md", " \n"),
-            file("HEARTBEAT.md", "- look"),
             agents_file=file("AGENTS.md", Refused(Refusal.OUTSIDE)),
-            left_out=(LeftOutFile("BOOTSTRAP.md", "/w/BOOTSTRAP.md", "the workspace is set up"),),
+            left_out=(
+                LeftOutFile("BOOTSTRAP.md", "/w/BOOTSTRAP.md", "the workspace is set up"),
+                LeftOutFile("HEARTBEAT.md", "/w/HEARTBEAT.md", ONLY_POINTED_TO),
+            ),
             memory_note_reason="no memory tool is offered", memory_reason="this is a group",
             skills=LeftOut(LayerName.SKILLS, "skills", "no skill is eligible"),
         ),
         CODEX,
     )  # fmt: skip
     assert shown(composition) == (
-        ["message/text: hi"],
+        [],
         {
             "workspace/AGENTS.md": Refusal.OUTSIDE.value,
             "workspace/TOOLS.md": "the file is empty",
@@ -92,7 +93,6 @@ def test_other_backends_get_a_marker_for_a_missing_file() -> None:
     assert layers == [
         "workspace/AGENTS.md: short",
         "workspace/SOUL.md: [MISSING] Expected at: /w/SOUL.md",
-        "message/text: hi",
     ]
     assert left_out == {}
 
@@ -101,7 +101,8 @@ def test_a_heartbeat_on_codex_gets_guidance_first_and_a_pointer_and_never_the_fi
     """S53."""
     composition = compose(
         material(
-            file("SOUL.md", "dry"), file("HEARTBEAT.md", "- look"),
+            file("SOUL.md", "dry"),
+            left_out=(LeftOutFile("HEARTBEAT.md", "/w/HEARTBEAT.md", ONLY_POINTED_TO),),
             trigger=Trigger.HEARTBEAT, heartbeat_guidance="guidance", heartbeat_pointer="- /w/HEARTBEAT.md",
         ),
         CODEX,
@@ -111,16 +112,13 @@ def test_a_heartbeat_on_codex_gets_guidance_first_and_a_pointer_and_never_the_fi
             "gateway/heartbeat-guidance: guidance",
             "workspace/SOUL.md: dry",
             "gateway/heartbeat-pointer: - /w/HEARTBEAT.md",
-            "message/text: hi",
         ],
         {"workspace/HEARTBEAT.md": "a heartbeat gets its path, never its content"},
     )
 
 
 def test_a_heartbeat_file_that_asks_for_nothing_is_not_pointed_to() -> None:
-    composition = compose(
-        material(file("HEARTBEAT.md", "# later\n"), trigger=Trigger.HEARTBEAT, heartbeat_guidance="guidance"), CODEX
-    )
+    composition = compose(material(trigger=Trigger.HEARTBEAT, heartbeat_guidance="guidance"), CODEX)
     assert shown(composition)[1]["gateway/heartbeat-pointer"] == "the file asks for nothing"
 
 
@@ -128,7 +126,7 @@ def test_a_light_scheduled_run_carries_its_message_and_the_guidance_alone() -> N
     """S74."""
     composition = compose(material(trigger=Trigger.CRON, skills=SKILLS, light=True), CODEX)
     assert shown(composition) == (
-        [f"gateway/cron-guidance: {CRON_GUIDANCE}", "message/text: hi"],
+        [f"gateway/cron-guidance: {CRON_GUIDANCE}"],
         {"gateway/skills": "a light run keeps the scheduled message as it is"},
     )
 
@@ -145,7 +143,7 @@ def test_an_agents_file_that_a_hook_made_is_a_further_file_for_codex() -> None:
 
 def test_a_cut_file_keeps_the_size_it_has_on_disk() -> None:
     context = build_context((file("SOUL.md", "x" * 30_000),), FileLimits())
-    composition = compose(Material(trigger=Trigger.CHAT, words=WORDS, files=context), CODEX)
+    composition = compose(Material(trigger=Trigger.CHAT, files=context), CODEX)
     soul = composition.get(LayerName.SOUL)
     assert soul is not None
     assert (soul.raw_units, soul.units <= 20_000, Path(soul.source).name) == (30_000, True, "SOUL.md")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.compose import Habits
 from harness.gather import Gathered, Gatherer, Situation
+from harness.habits import Habits
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import in_workspace, plain_settings

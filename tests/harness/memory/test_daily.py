@@ -212,6 +212,18 @@ def test_a_note_that_is_too_large_or_leads_out_is_passed_over_and_named(workspac
     )
 
 
+def test_a_link_in_a_circle_hides_no_other_note_and_is_named_on_its_own_day(workspace: Path) -> None:
+    (workspace / "memory/2026-03-02-beans.md").write_text("Planted beans.")
+    for name in ("loop.md", "2026-03-01.md"):
+        (workspace / "memory" / name).symlink_to(name)
+    (workspace / "memory/2026-03-02.md").symlink_to("gone.md")
+    assert context(workspace) == (
+        f"{HEADER}\n\n[Untrusted daily memory: memory/2026-03-02-beans.md]\nBEGIN_QUOTED_NOTES\n```text\n"
+        "Planted beans.\n```\nEND_QUOTED_NOTES",
+        ("memory/2026-03-01.md was not quoted: its links lead in a circle; remove the link",),
+    )
+
+
 def test_a_workspace_without_notes_begins_without_them(tmp_path: Path) -> None:
     assert context(tmp_path / "nowhere") == (None, ())
 

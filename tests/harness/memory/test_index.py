@@ -8,8 +8,9 @@ import pytest
 
 from harness.memory import Found, Hit, MemoryIndex, MemoryUnavailableError, RefusedNote
 from harness.memory import index as index_module
+from harness.memory.notes import FoundNote
 from harness.memory.store import DATABASE
-from harness.workspace.reads import FileIdentity
+from harness.workspace.reads import Content, FileIdentity, Missing, Refused
 
 
 @pytest.fixture
@@ -86,20 +87,46 @@ def test_unchanged_notes_are_not_read_again(workspace: Path, tmp_path: Path, mon
     monkeypatch.setattr(index_module, "is_settled", settled)
     with MemoryIndex(tmp_path / "state") as index:
         index.refresh(str(workspace))
-    read: list[str] = []
-
-    def spied(root: str, note: object) -> object:
-        read.append(getattr(note, "path", ""))
-        return original(root, note)  # type: ignore[arg-type]
-
-    original = index_module.read_note
-    monkeypatch.setattr(index_module, "read_note", spied)
+    read = _spied_reads(monkeypatch)
     with MemoryIndex(tmp_path / "state") as index:
         assert texts(index.search(str(workspace), "blue", limit=6)) == [BOAT]
         assert read == []
         write(workspace / "memory/2026-03-02.md", "Rain.\n")
         index.refresh(str(workspace))
         assert read == ["memory/2026-03-02.md"]
+
+
+def test_a_note_that_was_read_too_soon_after_its_edit_is_read_again(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settled(identity: FileIdentity) -> bool:
+        return False
+
+    monkeypatch.setattr(index_module, "is_settled", settled)
+    read = _spied_reads(monkeypatch)
+    with MemoryIndex(tmp_path / "state") as index:
+        index.refresh(str(workspace))
+        index.refresh(str(workspace))
+    assert read == ["MEMORY.md", "memory/2026-03-02.md"] * 2
+
+
+def test_the_way_to_the_workspace_is_followed_once_for_all_notes(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(workspace)
+    followed: list[str] = []
+    original = os.path.realpath
+
+    def spied(path: str | Path, *, strict: bool = False) -> str:
+        followed.append(str(path))
+        return original(str(path), strict=strict)
+
+    with MemoryIndex(tmp_path / "state") as index:
+        index.refresh(str(tmp_path / "link"))
+        monkeypatch.setattr(os.path, "realpath", spied)
+        index.refresh(str(tmp_path / "link"))
+    real = original(str(workspace))
+    assert followed == [str(tmp_path / "link"), f"{real}/MEMORY.md", f"{real}/memory/2026-03-02.md"]
 
 
 def test_workspaces_do_not_see_each_other(workspace: Path, tmp_path: Path) -> None:
@@ -163,6 +190,7 @@ def test_a_workspace_that_is_not_there_has_no_notes(tmp_path: Path) -> None:
 def test_the_database_is_its_owners_alone(workspace: Path, tmp_path: Path) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
+    folder.chmod(0o777)
     (folder / DATABASE).touch(0o666)
     (folder / DATABASE).chmod(0o666)
     before = os.umask(0)
@@ -175,6 +203,7 @@ def test_the_database_is_its_owners_alone(workspace: Path, tmp_path: Path) -> No
     finally:
         os.umask(before)
     assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
@@ -239,6 +268,24 @@ def test_a_workspace_whose_own_name_is_odd_is_searched(workspace: Path, tmp_path
         assert texts(index.search(str(odd), "boat", limit=6)) == [BOAT, BEANS]
 
 
+def test_no_word_of_a_removed_note_can_be_read_from_the_files_of_the_index(workspace: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+
+    def holds(word: str) -> bool:
+        return any(word.encode() in path.read_bytes() for path in folder.iterdir())
+
+    write(workspace / "memory/secret.md", "zebrafinch\n" + "zygomorphic quoll\n" * 3_000)
+    write(workspace / "MEMORY.md", "wombatquark " * 2_000)
+    with MemoryIndex(folder) as index:
+        index.refresh(str(workspace))
+        assert (holds("zebrafinch"), holds("zygomorph"), holds("wombatquark")) == (True, True, True)
+        (workspace / "memory/secret.md").unlink()
+        write(workspace / "MEMORY.md", "one passage\n")
+        index.refresh(str(workspace))
+        assert (holds("zebrafinch"), holds("zygomorph"), holds("wombatquark")) == (False, False, False)
+    assert (holds("zebrafinch"), holds("zygomorph"), holds("wombatquark")) == (False, False, False)
+
+
 def test_nothing_of_a_removed_note_stays_in_the_database(workspace: Path, tmp_path: Path) -> None:
     with MemoryIndex(tmp_path / "state") as index:
         index.refresh(str(workspace))
@@ -248,3 +295,16 @@ def test_nothing_of_a_removed_note_stays_in_the_database(workspace: Path, tmp_pa
     with closing(sqlite3.connect(tmp_path / "state" / DATABASE)) as database:
         rows = [database.execute(f"SELECT count(*) FROM {name}").fetchone() for name in ("notes", "passages", "words")]
     assert rows == [(1,), (1,), (1,)]
+
+
+def _spied_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that grows by the path of each note that is read."""
+    read: list[str] = []
+
+    def spied(root: str, note: FoundNote) -> Content | Missing | Refused:
+        read.append(note.path)
+        return original(root, note)
+
+    original = index_module.read_note
+    monkeypatch.setattr(index_module, "read_note", spied)
+    return read

@@ -54,6 +54,10 @@ def test_no_question_is_ever_a_syntax_error(question: str) -> None:
     matches("some words", question.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
+def test_only_words_of_three_characters_and_more_match_longer_ones() -> None:
+    assert query_terms("be bea bean-") == ('"be"', '"bea"*', '"bean-"')
+
+
 def test_lone_surrogates_are_no_obstacle() -> None:
     assert not matches("some words", "\ud800x \udfff")
 

@@ -99,7 +99,15 @@ def test_the_layer_lasts_for_the_turn_and_is_the_workspaces_word() -> None:
     """S74: turn-scoped."""
     catalogue = build_catalogue([WEATHER], OPTIONS)
     assert skills_layer(catalogue) == Layer(
-        LayerName.SKILLS, "skills", Lifetime.TURN, Trust.WORKSPACE, catalogue.text.strip(), catalogue.raw_units
+        LayerName.SKILLS, "skills", Lifetime.TURN, Trust.WORKSPACE, catalogue.text.strip()
+    )
+
+
+def test_the_layer_of_a_list_that_gave_way_tells_the_size_of_the_full_one() -> None:
+    """S78."""
+    catalogue = build_catalogue(skills(40), replace(OPTIONS, max_units=3_000))
+    assert skills_layer(catalogue) == Layer(
+        LayerName.SKILLS, "skills", Lifetime.TURN, Trust.WORKSPACE, catalogue.text.strip(), full_size(40)
     )
 
 

@@ -260,9 +260,59 @@ def test_a_folder_name_that_cannot_be_written_is_refused(shelf: Shelf, folder: s
         shelf.put(f"ws/skills/{folder}", name="x")
     except OSError:
         pytest.skip("this file system does not take such a name")
-    assert list(reasons(shelf).values()) == [
-        "lies at a path with a line end or a character that is not UTF-8; rename its folder"
-    ]
+    written = folder.encode("unicode_escape").decode()
+    assert reasons(shelf) == {
+        written: "lies at a path with a line end or a character that is not UTF-8; rename its folder"
+    }
+    assert [one.file for one in shelf.survey().verdicts] == [f"{shelf.skills}/{written}/SKILL.md"]
+
+
+def test_whatever_is_said_of_a_folder_with_an_odd_name_can_be_written(shelf: Shelf) -> None:
+    try:
+        shelf.put("outside/bad\udcff", name="x")
+    except OSError:
+        pytest.skip("this file system does not take such a name")
+    shelf.skills.mkdir()
+    (shelf.skills / "leak").symlink_to(shelf.base / "outside/bad\udcff")
+    for number in range(3):
+        shelf.put(f"ws/.agents/skills/odd\udcff/{number}")
+    shelf.limits = SkillLimits(max_candidates_per_root=2)
+    survey = shelf.survey()
+    path = f"{shelf.workspace}/.agents/skills/odd\\udcff"
+    assert reasons(shelf)["leak"] == (
+        f"links to {shelf.base}/outside/bad\\udcff, outside of its skills folder; list the folder it leads to in "
+        "skills.load.allowSymlinkTargets if it is meant"
+    )
+    assert survey.problems == (
+        SkillProblem(
+            path,
+            f"{path} offers more than 2 folders; the first by name are read, and "
+            "skills.limits.maxCandidatesPerRoot sets how many.",
+        ),
+    )
+
+
+@pytest.mark.parametrize(("character", "written"), [("\0", "\\x00"), ("\ud800", "\\ud800")])
+def test_a_configured_folder_that_cannot_be_is_told_and_the_others_are_read(
+    shelf: Shelf, character: str, written: str
+) -> None:
+    shelf.put("ws/skills/a")
+    shelf.put("outside/b")
+    (shelf.skills / "b").symlink_to(shelf.base / "outside/b")
+    places = replace(
+        shelf.places(),
+        extra_dirs=(f"/more{character}",),
+        allow_symlink_targets=(f"/x{character}", str(shelf.base / "outside")),
+    )
+    survey = shelf.survey(places)
+    assert standings(survey) == [("a", "in", "eligible"), ("b", "in", "eligible")]
+    assert survey.problems == (
+        SkillProblem(
+            f"/more{written}",
+            f"/more{written} cannot be a folder: it holds a character that no path can have; "
+            "correct the configuration.",
+        ),
+    )
 
 
 def test_a_plugins_skills_are_there_only_while_it_is_enabled(shelf: Shelf) -> None:

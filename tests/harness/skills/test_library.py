@@ -5,19 +5,24 @@ import shutil
 import time
 from dataclasses import replace
 
+import pytest
+
 from harness.skills import (
     Host,
     PluginSkills,
     SkillEntry,
     SkillGates,
     SkillLibrary,
+    SkillLimits,
     SkillRules,
     SkillSource,
     SkillVersions,
     Standing,
     Why,
+    disk,
 )
-from harness.skills.disk import SETTLED_AFTER_NS, settled
+from harness.skills.disk import SETTLED_AFTER_NS, find_commands, settled
+from harness.skills.judged import KEPT_LISTS, KEPT_RULES
 from tests.harness.skills.shelf import OPTIONS, RULES, Shelf, names, standings
 
 
@@ -86,6 +91,7 @@ def test_a_file_that_turns_into_a_link_out_is_refused_and_comes_back_as_a_file(s
     file = shelf.put("ws/skills/a")
     secret = shelf.put("outside/x")
     library = shelf.library()
+    _let_rest(shelf)
     assert names(library) == ["a"]
     file.unlink()
     file.symlink_to(secret)
@@ -93,6 +99,66 @@ def test_a_file_that_turns_into_a_link_out_is_refused_and_comes_back_as_a_file(s
     file.unlink()
     shelf.put("ws/skills/a", "Back")
     assert [one.description for one in library.eligible(RULES)] == ["Back"]
+
+
+def test_a_file_that_turns_into_a_link_is_read_where_it_may_lead_and_refused_where_not(shelf: Shelf) -> None:
+    file = shelf.put("ws/skills/a")
+    inside = shelf.put("ws/skills/.pool/x", "From the pool", name="a")
+    secret = shelf.put("outside/x")
+    library = shelf.library()
+    _let_rest(shelf)
+    assert names(library) == ["a"]
+    file.unlink()
+    file.symlink_to(inside)
+    assert [one.description for one in library.eligible(RULES)] == ["From the pool"]
+    inside.unlink()
+    inside.symlink_to(secret)
+    assert [one.reason for one in library.survey(RULES, OPTIONS).verdicts] == [
+        f"has a SKILL.md that links to {secret}, outside of its skills folder; list the folder it leads to in "
+        "skills.load.allowSymlinkTargets if it is meant"
+    ]
+
+
+def test_a_folder_behind_a_link_that_is_swapped_for_a_way_out_is_refused(shelf: Shelf) -> None:
+    shelf.put("ws/skills/.pool/a", "Inside")
+    outside = shelf.put("outside/a", "Outside").parent
+    (shelf.skills / "a").symlink_to(".pool/a")
+    library = shelf.library()
+    _let_rest(shelf)
+    assert [one.description for one in library.eligible(RULES)] == ["Inside"]
+    (shelf.skills / ".pool/a").rename(shelf.base / "aside")
+    (shelf.skills / ".pool/a").symlink_to(outside)
+    assert library.eligible(RULES) == ()
+    assert [(one.why, one.reason) for one in library.survey(RULES, OPTIONS).verdicts] == [
+        (
+            Why.UNSAFE,
+            f"links to {outside}, outside of its skills folder; list the folder it leads to in "
+            "skills.load.allowSymlinkTargets if it is meant",
+        )
+    ]
+
+
+def test_a_skill_that_asks_for_a_command_that_cannot_be_stops_no_other(shelf: Shelf) -> None:
+    file = shelf.put("ws/skills/bad", extra='metadata: {"openclaw": {"requires": {"bins": ["a\\u0000b"]}}}\n')
+    shelf.put("ws/skills/fine", extra='metadata: {"openclaw": {"requires": {"bins": ["gadget"]}}}\n')
+    (shelf.base / "gadget").touch(mode=0o755)
+    rules = SkillRules(Host("linux", {"PATH": f"/odd\0:/odder\ud800:{shelf.base}"}))
+    survey = shelf.library().survey(rules, OPTIONS)
+    assert standings(survey) == [("bad", "out", "bins"), ("fine", "in", "eligible")]
+    assert [problem.text for problem in survey.problems] == [
+        f"{file}: metadata.openclaw.requires.bins holds a\\x00b, a name that nothing can have; correct it."
+    ]
+
+
+def test_a_skill_with_a_giant_name_leaves_room_for_the_others(shelf: Shelf) -> None:
+    shelf.put("ws/skills/a", name="a" * 20_000)
+    shelf.put("ws/skills/b")
+    assert names(shelf.library()) == ["a" * 200, "b"]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "/bin/\0"])
+def test_a_name_that_no_file_can_have_is_no_command(name: str) -> None:
+    assert find_commands([name, "/bin/sh"], "/bin:\0") == {"/bin/sh"}
 
 
 def test_an_agent_with_an_empty_list_has_no_skills_and_reads_none(shelf: Shelf) -> None:
@@ -132,13 +198,73 @@ def test_skills_without_room_are_named_in_the_survey(shelf: Shelf) -> None:
     assert standings(survey) == [("a", "in", "eligible"), ("b", "out", "no-room")]
 
 
-def test_changed_rules_make_a_new_list_and_a_new_version(shelf: Shelf) -> None:
+def test_agents_under_different_rules_take_turns_without_anything_being_made_again(shelf: Shelf) -> None:
     for name in ("a", "b"):
         shelf.put(f"ws/skills/{name}")
     library = shelf.library()
-    assert names(library) == ["a", "b"]
     rules = SkillRules(Host("linux"), entries={"a": SkillEntry(enabled=False)})
-    assert (names(library, rules), library.version) == (["b"], 1_000_000)
+    first, second = library.catalogue(RULES, OPTIONS), library.catalogue(rules, OPTIONS)
+    assert ([one.name for one in first.entries], [one.name for one in second.entries]) == (["a", "b"], ["b"])
+    assert library.catalogue(replace(RULES), OPTIONS) is first
+    assert library.catalogue(replace(rules), OPTIONS) is second
+    assert library.version == 0
+
+
+def test_an_edit_reaches_the_agents_of_all_rules(shelf: Shelf) -> None:
+    shelf.put("ws/skills/a")
+    library = shelf.library()
+    rules = replace(RULES, hidden=frozenset({"b"}))
+    assert (names(library), names(library, rules)) == (["a"], ["a"])
+    shelf.put("ws/skills/b")
+    shelf.put("ws/skills/c")
+    assert (names(library), names(library, rules)) == (["a", "b", "c"], ["a", "c"])
+    assert library.version == 1_000_000
+
+
+def test_a_session_is_told_of_changed_rules_even_when_the_text_stays(shelf: Shelf) -> None:
+    shelf.put("ws/skills/a")
+    shelf.put("ws/skills/quiet", extra="disable-model-invocation: true\n")
+    library = shelf.library()
+    first = library.snapshot(RULES, OPTIONS)
+    off = replace(RULES, entries={"quiet": SkillEntry(enabled=False)})
+    second = library.snapshot(off, OPTIONS, first)
+    assert (second.prompt, [one.name for one in second.skills]) == (first.prompt, ["a"])
+    assert library.snapshot(off, OPTIONS, second) is second
+
+
+def test_of_very_many_rules_those_used_longest_ago_are_made_again(shelf: Shelf) -> None:
+    shelf.put("ws/skills/a")
+    library = shelf.library()
+    rules = [replace(RULES, hidden=frozenset({f"x{number}"})) for number in range(KEPT_RULES + 1)]
+    made = [library.catalogue(one, OPTIONS) for one in rules]
+    assert library.catalogue(rules[1], OPTIONS) is made[1]
+    assert library.catalogue(rules[0], OPTIONS) is not made[0]
+    assert library.catalogue(rules[0], OPTIONS) == made[0]
+
+
+def test_of_very_many_lists_the_oldest_is_written_again(shelf: Shelf) -> None:
+    shelf.put("ws/skills/a")
+    library = shelf.library()
+    options = [replace(OPTIONS, max_units=10_000 + number) for number in range(KEPT_LISTS + 1)]
+    made = [library.catalogue(RULES, one) for one in options]
+    assert library.catalogue(RULES, options[1]) is made[1]
+    assert library.catalogue(RULES, options[0]) is not made[0]
+    assert library.catalogue(RULES, options[0]) == made[0]
+
+
+def test_limits_of_the_prompt_make_nothing_be_read_again(shelf: Shelf) -> None:
+    """S78: agents of one workspace may have budgets of their own."""
+    for name in ("a", "b"):
+        shelf.put(f"ws/skills/{name}")
+    library = shelf.library()
+    _let_rest(shelf)
+    before = library.catalogue(RULES, OPTIONS)
+    library.configure(shelf.places(), limits=SkillLimits(max_skills_prompt_chars=900, max_skills_in_prompt=7))
+    assert (library.catalogue(RULES, OPTIONS) is before, library.version) == (True, 0)
+    library.configure(shelf.places(), limits=SkillLimits(max_skills_loaded_per_source=1))
+    assert (names(library), library.version) == (["a"], 1_000_000)
+    library.configure(shelf.places(), limits=SkillLimits(max_skill_file_bytes=1))
+    assert (names(library), library.version) == ([], 1_000_001)
 
 
 def test_a_command_that_is_installed_later_makes_its_skill_eligible(shelf: Shelf) -> None:
@@ -224,6 +350,35 @@ def test_while_it_is_watched_a_library_looks_at_nothing_by_itself(shelf: Shelf) 
         assert names(library) == []
     shelf.put("ws/skills/b")
     assert names(library) == ["b"]
+
+
+def test_what_was_read_too_soon_after_its_edit_is_looked_at_again_while_watched(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "SETTLED_AFTER_NS", 10**15)
+    shelf.put("ws/skills/a", "one")
+    library = shelf.library()
+    with library.watched():
+        assert [one.description for one in library.eligible(RULES)] == ["one"]
+        shelf.put("ws/skills/a", "two")
+        assert [one.description for one in library.eligible(RULES)] == ["two"]
+
+
+def test_a_command_is_noticed_by_the_agents_of_all_rules_while_watched(shelf: Shelf) -> None:
+    shelf.put("ws/skills/a", extra='metadata: {"openclaw": {"requires": {"bins": ["gadget"]}}}\n')
+    tools = shelf.base / "bin"
+    tools.mkdir()
+    rules = SkillRules(Host("linux", {"PATH": str(tools)}))
+    others = replace(rules, hidden=frozenset({"x"}))
+    library = shelf.library()
+    _let_rest(shelf)
+    with library.watched(command_folders=frozenset({str(tools)})):
+        assert (names(library, rules), names(library, others)) == ([], [])
+        (tools / "gadget").touch(mode=0o755)
+        assert (names(library, rules), names(library, others)) == ([], [])
+        library.mark_commands_changed()
+        assert (names(library, rules), names(library, others)) == (["a"], ["a"])
+        assert library.version == 1_000_000
 
 
 def _let_rest(shelf: Shelf) -> None:

@@ -93,6 +93,26 @@ def test_a_value_of_the_wrong_kind_is_named_and_asks_for_nothing(text: str, prob
     assert read_metadata(text) == Metadata(problems=(problem,))
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ('{"openclaw": {"requires": {"bins": ["a\\u0000b"]}}}', "a\\x00b"),
+        ("{openclaw: {requires: {bins: ['\\ud800']}}}", "\\ud800"),
+    ],
+)
+def test_a_name_that_nothing_can_have_is_told_and_stays_a_requirement(text: str, written: str) -> None:
+    assert read_metadata(text) == Metadata(
+        gates=SkillGates(bins=(written,)),
+        problems=(f"metadata.openclaw.requires.bins holds {written}, a name that nothing can have; correct it",),
+    )
+
+
+def test_a_word_with_a_control_character_is_told_and_ignored() -> None:
+    assert read_metadata('{"openclaw": {"skillKey": "a\\u0000b", "emoji": "👩\u200d🚒"}}') == Metadata(
+        emoji="👩\u200d🚒", problems=("metadata.openclaw.skillKey must be text on one line, so it is ignored",)
+    )
+
+
 @pytest.mark.parametrize("text", ["{openclaw: ", "[" * 5_000, "{a: 0x1, b: '" + "x" * MAX_JSON5_CHARACTERS + "'}"])
 def test_text_that_cannot_be_read_is_one_sentence(text: str) -> None:
     (problem,) = read_metadata(text).problems

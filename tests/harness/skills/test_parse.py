@@ -63,6 +63,25 @@ def test_a_name_stays_on_one_line_and_control_characters_are_dropped() -> None:
     assert (made.name, made.description) == ("a b c", "one\ntwo")
 
 
+def test_a_very_long_name_is_cut_between_characters_and_told() -> None:
+    made = skill("---\nname: x" + "👩\u200d🚒" * 50 + "\ndescription: x\n---\n")
+    assert (made.name, made.key) == ("x" + "👩\u200d🚒" * 39, "x" + "👩\u200d🚒" * 39)
+    assert made.problems == ("its name has 251 characters, and only the first 200 count; shorten it",)
+    assert skill(f"---\nname: {'y' * 200}\ndescription: x\n---\n").problems == ()
+
+
+def test_nothing_of_a_skill_holds_a_character_that_cannot_be_written() -> None:
+    made = skill(
+        '---\ndescription: x\nhomepage: "a\\0b"\ncommand-dispatch: tool\ncommand-tool: "t\\0"\n'
+        '"odd\\nkey": 1\n"odd\\nkey": 2\n---\n'
+    )
+    assert (made.homepage, made.command, made.problems) == (
+        "ab",
+        SkillCommand("t"),
+        ("odd\\nkey is given more than once, and the last one counts",),
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -1,0 +1,90 @@
+"""Measure what composing a turn costs: `python -m benchmarks.compose`, part of `make bench`.
+
+A workspace with 8 files at the per-file limit and 200 skills, composed for the owner's chat on Codex: for the first
+time, with nothing changed (with and without the skills' watcher), and after one file changed. CPU of this process in
+milliseconds, median of many; bars in the last column.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import anyio
+
+from codex_bridge.lanes import HABITS, plan
+from harness.gather import Gatherer, Situation
+from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.memory.access import Audience
+from harness.plain import plain_settings
+from harness.skills.watching import watch_skills
+from harness.turns import Trigger
+from harness.workspace.names import LOAD_ORDER
+
+SKILLS = 200
+FILE_UNITS = 20_000
+BARS = {"cold": 60.0, "unchanged, watched": 0.5, "one file changed": 5.0}
+WORDS = Layer(LayerName.USER_TEXT, "bench", Lifetime.INPUT, Trust.OWNER, "hi")
+SITUATION = Situation(trigger=Trigger.CHAT, audience=Audience.OWNER, words=WORDS)
+
+
+def fill(workspace: Path) -> None:
+    """Write the workspace."""
+    for name in LOAD_ORDER:
+        (workspace / name).write_text(f"{name} " + "word " * (FILE_UNITS // 5 - 4), encoding="utf-8")
+    for number in range(SKILLS):
+        path = workspace / "skills" / f"skill-{number:03}" / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(
+            f"---\nname: skill-{number:03}\ndescription: {'does a thing ' * 5}\n---\nBody.", encoding="utf-8"
+        )
+
+
+async def composed(gatherer: Gatherer) -> float:
+    """Compose one turn, lanes included; CPU in milliseconds."""
+    start = time.process_time()
+    plan((await gatherer.gather(SITUATION)).composition)
+    return (time.process_time() - start) * 1e3
+
+
+async def measure(workspace: Path) -> dict[str, float]:
+    """Measure every case."""
+    fill(workspace)
+    cold = [await composed(Gatherer(plain_settings(workspace), HABITS)) for _ in range(7)]
+    gatherer = Gatherer(plain_settings(workspace), HABITS)
+    await composed(gatherer)
+    await anyio.sleep(0.2)  # files written a moment ago are read once more, see FileIdentity
+    await composed(gatherer)
+    unchanged = [await composed(gatherer) for _ in range(200)]
+    changed: list[float] = []
+    for number in range(25):
+        (workspace / "SOUL.md").write_text(f"{number} " + "word " * 3_990, encoding="utf-8")
+        changed.append(await composed(gatherer))
+    watched: list[float] = []
+    async with anyio.create_task_group() as group:
+        await group.start(watch_skills, gatherer.library)
+        await anyio.sleep(0.2)
+        await composed(gatherer)
+        watched.extend([await composed(gatherer) for _ in range(200)])
+        group.cancel_scope.cancel()
+    return {
+        "cold": median(cold),
+        "unchanged": median(unchanged),
+        "unchanged, watched": median(watched),
+        "one file changed": median(changed),
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = anyio.run(measure, Path(folder))
+    print(f"composing a turn, {SKILLS} skills and {len(LOAD_ORDER)} files of {FILE_UNITS:,} units, CPU in ms")
+    for name, milliseconds in found.items():
+        bar = BARS.get(name)
+        verdict = "" if bar is None else f"<= {bar:g}  {'held' if milliseconds <= bar else 'MISSED'}"
+        print(f"{name:<20} {milliseconds:>8.3f}   {verdict}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""`codex-bridge context`: what a turn's prompt would be made of."""
+
+import json
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Final
+
+import anyio
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from codex_bridge.cli.setup import AgentOption, ConfigOption, WorkspaceOption, configured
+from codex_bridge.cli.tables import console, table
+from codex_bridge.lanes import HABITS, LANE_OF
+from harness.gather import Gatherer, Situation
+from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.memory.access import Audience
+from harness.report import LayerLine, PromptReport, report_of, tokens
+from harness.settings.agent import AgentSettings
+from harness.turns import Trigger
+
+MOST_NAMES: Final = 20
+"""Skills that the short list names (prompt-builder 13.2)."""
+MOST_SIZES: Final = 30
+"""Skills that the long list shows with their sizes."""
+BAR: Final = 50
+"""Columns of the longest bar."""
+
+
+class View(Enum):
+    """How to show the report."""
+
+    LIST = "list"
+    DETAIL = "detail"
+    JSON = "json"
+    MAP = "map"
+
+
+class Chat(Enum):
+    """Who would be talking."""
+
+    OWNER = "owner"
+    GROUP = "group"
+    HEARTBEAT = "heartbeat"
+    CRON = "cron"
+
+
+_SITUATIONS: Final = {
+    Chat.OWNER: (Trigger.CHAT, Audience.OWNER),
+    Chat.GROUP: (Trigger.CHAT, Audience.GROUP),
+    Chat.HEARTBEAT: (Trigger.HEARTBEAT, Audience.OWNER),
+    Chat.CRON: (Trigger.CRON, Audience.CRON),
+}
+
+
+def command(
+    view: Annotated[View, typer.Argument(help="How to show it.")] = View.LIST,
+    workspace: WorkspaceOption = None,
+    config: ConfigOption = None,
+    agent: AgentOption = "main",
+    chat: Annotated[Chat, typer.Option("--for", help="The turn to look at.")] = Chat.OWNER,
+    png: Annotated[Path | None, typer.Option("--png", help="With map: write a picture instead.")] = None,
+) -> None:
+    """Show what the prompt of an agent's next turn is made of, with sizes, lanes and what is left out."""
+    settings = configured(config, agent, workspace).settings
+    report = anyio.run(look, settings, chat)
+    match view:
+        case View.JSON:
+            print(json.dumps(report.as_data(), ensure_ascii=False, indent=2))
+        case View.MAP if png is not None:
+            from codex_bridge.cli.treemap import draw
+
+            draw(report, png)
+            print(f"Wrote {png}.")
+        case View.MAP:
+            _map(console(), report)
+        case View.LIST | View.DETAIL:
+            _show(console(), report, detail=view is View.DETAIL)
+
+
+async def look(settings: AgentSettings, chat: Chat) -> PromptReport:
+    """Compose the turn as it would be now, without a word said."""
+    trigger, audience = _SITUATIONS[chat]
+    words = Layer(LayerName.USER_TEXT, "the person's words", Lifetime.INPUT, Trust.OWNER, "")
+    key = f"agent:{settings.id}:cron:context" if chat is Chat.CRON else None
+    situation = Situation(trigger=trigger, audience=audience, words=words, session_key=key)
+    gathered = await Gatherer(settings, HABITS).gather(situation)
+    return report_of(gathered, str(settings.workspace), {name: lane.value for name, lane in LANE_OF.items()})
+
+
+def sized(units: int) -> str:
+    """A size as a person reads it."""
+    return f"{units:,} units (~{tokens(units):,} tokens)"
+
+
+def _show(out: Console, report: PromptReport, *, detail: bool) -> None:
+    out.print(Text("Context of the next turn", style="bold"))
+    out.print(f"Workspace: {report.workspace}")
+    out.print(f"Limits: {report.limits.per_file:,} units a file, {report.limits.total:,} in all")
+    out.print(f"Layers: {sized(report.units)}")
+    for notice in report.notices:
+        out.print(Text(f"! {notice}", style="yellow"))
+    out.print()
+    rows = [(line.name, _state(line), f"{line.raw:,}", f"{line.kept:,}", line.lane) for line in report.layers]
+    out.print(table("Carried", ("layer", "state", "raw", "kept", "lane"), rows))
+    out.print()
+    out.print(table("Left out", ("layer", "why"), [(line.name, line.reason) for line in report.left_out]))
+    out.print()
+    _skills(out, report, detail=detail)
+    if detail:
+        out.print()
+        lanes = [(lane, f"{units:,}", f"~{tokens(units):,}") for lane, units in report.lanes().items()]
+        out.print(table("Lanes", ("lane", "units", "tokens"), lanes))
+
+
+def _state(line: LayerLine) -> str:
+    return "cut" if line.cut else "whole"
+
+
+def _skills(out: Console, report: PromptReport, *, detail: bool) -> None:
+    total = sum(line.units for line in report.skills)
+    out.print(f"Skills: {len(report.skills)} listed, {sized(total)}")
+    if detail:
+        largest = sorted(report.skills, key=lambda line: (-line.units, line.name))[:MOST_SIZES]
+        out.print(table("Largest skills", ("skill", "units"), [(line.name, f"{line.units:,}") for line in largest]))
+        return
+    names = [line.name for line in report.skills[:MOST_NAMES]]
+    more = len(report.skills) - len(names)
+    if names:
+        out.print("  " + ", ".join(names) + (f" … (+{more} more)" if more > 0 else ""))
+
+
+def _map(out: Console, report: PromptReport) -> None:
+    largest = max((line.kept for line in report.layers), default=0)
+    width = max((len(line.name) for line in report.layers), default=0)
+    out.print(Text(f"{sized(report.units)}", style="bold"))
+    for line in sorted(report.layers, key=lambda line: -line.kept):
+        bar = "█" * max(1, round(BAR * line.kept / largest)) if line.kept else ""
+        out.print(Text.assemble(line.name.ljust(width), "  ", (bar, "cyan"), f" {line.kept:,}"))

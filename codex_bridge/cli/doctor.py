@@ -1,0 +1,96 @@
+"""`codex-bridge doctor`: what is wrong with the configuration and the workspace, one sentence each."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import typer
+from rich.text import Text
+
+from codex_bridge.binary import find_codex
+from codex_bridge.cli.context import Chat, look
+from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
+from codex_bridge.cli.tables import console
+from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
+from codex_bridge.errors import BinaryNotFoundError
+from codex_bridge.lanes import HABITS
+from harness.config import describe
+from harness.gather import Gatherer
+from harness.report import PromptReport
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    part: str
+    sound: bool
+    text: str
+    """One sentence: what is there, or what is wrong and how to mend it."""
+
+
+def command(
+    workspace: WorkspaceOption = None,
+    config: ConfigOption = None,
+    agent: AgentOption = "main",
+    as_json: JsonOption = False,
+) -> None:
+    """Look the configuration and the workspace over and say what is wrong. Exits with 1 when something is."""
+    found = configured(config, agent, workspace)
+    checks = examine(found)
+    if as_json:
+        print(json.dumps([{"part": each.part, "ok": each.sound, "text": each.text} for each in checks], indent=2))
+    else:
+        out = console()
+        for each in checks:
+            mark = Text("ok  ", style="green") if each.sound else Text("!   ", style="bold yellow")
+            out.print(Text.assemble(mark, (f"{each.part}: ", "dim"), each.text), soft_wrap=True)
+    raise typer.Exit(0 if all(each.sound for each in checks) else 1)
+
+
+def examine(found: Configured) -> list[Check]:
+    """Look at everything."""
+    checks = [*_config(found), *_codex(found)]
+    settings = found.settings
+    if not settings.workspace.is_dir():
+        return [*checks, Check("workspace", sound=False, text=f"{settings.workspace} is no folder; create it.")]
+    report = anyio.run(look, settings, Chat.OWNER)
+    gatherer = Gatherer(settings, HABITS)
+    survey = gatherer.library.survey(settings.skills.rules, gatherer.options)
+    return [
+        *checks,
+        Check("workspace", sound=True, text=f"{settings.workspace}, {report.units:,} units in the next turn."),
+        *_files(report),
+        Check("skills", sound=True, text=f"{survey.catalogue.count} listed, {len(survey.verdicts)} found."),
+        *(Check("skills", sound=False, text=problem.text) for problem in survey.problems),
+    ]
+
+
+def _config(found: Configured) -> list[Check]:
+    config = found.config
+    where = f"{config.path}" if config.path and config.path.is_file() else "no file, so every default holds"
+    findings = [Check("config", sound=False, text=describe(finding)) for finding in config.findings]
+    return [Check("config", sound=True, text=f"{where}."), *findings]
+
+
+def _codex(found: Configured) -> list[Check]:
+    codex = found.config.section(PATH, CodexConfig)
+    threads = thread_settings(codex, os.environ)
+    checks = [Check("codex", sound=True, text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}.")]
+    try:
+        binary = find_codex(binary_path(codex, os.environ))
+    except BinaryNotFoundError as error:
+        return [*checks, Check("codex", sound=False, text=str(error))]
+    return [*checks, Check("codex", sound=True, text=f"{binary.path} from {binary.source}.")]
+
+
+def _files(report: PromptReport) -> list[Check]:
+    found = [Check("workspace", sound=False, text=notice) for notice in report.notices]
+    refused = [
+        Check("workspace", sound=False, text=f"{line.source}: {line.reason}.")
+        for line in report.left_out
+        if Path(line.source).is_symlink() and line.reason not in {notice.text for notice in found}
+    ]
+    return [*found, *(each for each in refused if not any(each.text.split(":")[0] in other.text for other in found))]

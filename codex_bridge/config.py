@@ -1,0 +1,155 @@
+"""The Codex part of the gateway's configuration, `plugins.entries.codex.config`, and what it means for a thread.
+
+Pure but for the environment, which is an argument.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import Field
+
+from codex_bridge.params import ThreadSettings
+from codex_bridge.wire.requests import ApprovalPolicy, SandboxMode
+from harness.config.section import Opaque, Section, Texts, Whole
+
+PATH: Final = "plugins.entries.codex.config"
+"""Where the subtree stands in openclaw.json (harness reference, section 14)."""
+ENVIRONMENT: Final = "OPENCLAW_CODEX_APP_SERVER_"
+"""Prefix of the variables that override single keys."""
+
+Mode = Literal["yolo", "guardian"]
+
+
+class Discovery(Section):
+    """`discovery`: whether models are asked for."""
+
+    enabled: bool = True
+    timeout_ms: Whole = 2_500
+
+
+class Plugins(Section):
+    """`codexPlugins`: Codex's own plugins."""
+
+    enabled: bool = False
+    allow_destructive_actions: bool = Field(default=True, alias="allow_destructive_actions")
+    allow_all_plugins: bool = Field(default=False, alias="allow_all_plugins")
+    plugins: Opaque = Field(default_factory=dict)
+
+
+class ComputerUse(Section):
+    """`computerUse`."""
+
+    enabled: bool = False
+    auto_install: bool = False
+    marketplace_discovery_timeout_ms: Whole = 60_000
+    plugin_name: str = "computer-use"
+    mcp_server_name: str = "computer-use"
+    live_test_timeout_ms: Whole = 60_000
+    tool_call_timeout_ms: Whole = 60_000
+
+
+class CyberFailover(Section):
+    """`appServer.cyberFailover`."""
+
+    mode: str = "auto"
+    model: str = "gpt-daybreak-blue-latest"
+    cooloff_ms: Whole = 600_000
+
+
+class Experimental(Section):
+    """`appServer.experimental`."""
+
+    sandbox_exec_server: bool = False
+
+
+class AppServer(Section):
+    """`appServer`: which server, and what it may do."""
+
+    transport: Literal["stdio", "websocket", "unix"] = "stdio"
+    command: str | None = None
+    args: Texts = ("app-server", "--listen", "stdio://")
+    url: str | None = None
+    auth_token: str | Opaque | None = Field(default=None, repr=False)
+    headers: Opaque = Field(default_factory=dict, repr=False)
+    clear_env: Texts = ()
+    remote_workspace_root: str | None = None
+    code_mode_only: bool = False
+    request_timeout_ms: Whole = 60_000
+    turn_completion_idle_timeout_ms: Whole = 60_000
+    post_tool_raw_assistant_completion_idle_timeout_ms: Whole = 300_000
+    mode: Mode | None = None
+    approval_policy: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
+    approvals_reviewer: Literal["user", "auto_review", "guardian_subagent"] | None = None
+    service_tier: Literal["priority", "flex", "fast"] | None = None
+    network_proxy: Opaque = Field(default_factory=dict)
+    default_workspace_dir: str | None = None
+    experimental: Experimental = Field(default_factory=Experimental)
+    home_scope: Literal["agent", "user"] = "agent"
+    loop_detection_pre_tool_use_relay: bool = True
+    cyber_failover: CyberFailover = Field(default_factory=CyberFailover)
+
+
+class SessionCatalog(Section):
+    """`sessionCatalog`."""
+
+    enabled: bool = True
+
+
+class Supervision(Section):
+    """`supervision`."""
+
+    enabled: bool = False
+    allow_raw_transcripts: bool = False
+    allow_write_controls: bool = False
+
+
+class CodexConfig(Section):
+    """Everything that the gateway's configuration says about Codex."""
+
+    codex_dynamic_tools_loading: Literal["searchable", "direct"] = "searchable"
+    codex_dynamic_tools_exclude: Texts = ()
+    discovery: Discovery = Field(default_factory=Discovery)
+    codex_plugins: Plugins = Field(default_factory=Plugins)
+    computer_use: ComputerUse = Field(default_factory=ComputerUse)
+    app_server: AppServer = Field(default_factory=AppServer)
+    session_catalog: SessionCatalog = Field(default_factory=SessionCatalog)
+    supervision: Supervision = Field(default_factory=Supervision)
+
+
+_PRESETS: Final[Mapping[Mode | None, ThreadSettings]] = {
+    # Safe unless somebody chose otherwise: the original's own default is yolo (spec 5).
+    None: ThreadSettings(),
+    "yolo": ThreadSettings(sandbox="danger-full-access", approval_policy="never"),
+    "guardian": ThreadSettings(sandbox="workspace-write", approval_policy="on-request"),
+}
+_SANDBOXES: Final[Mapping[str, SandboxMode]] = {
+    "read-only": "read-only",
+    "workspace-write": "workspace-write",
+    "danger-full-access": "danger-full-access",
+}
+_POLICIES: Final[Mapping[str, ApprovalPolicy]] = {
+    "untrusted": "untrusted",
+    "on-request": "on-request",
+    "never": "never",
+}
+_MODES: Final[Mapping[str, Mode]] = {"yolo": "yolo", "guardian": "guardian"}
+
+
+def thread_settings(config: CodexConfig, environ: Mapping[str, str]) -> ThreadSettings:
+    """What threads may do: the preset, single keys over it, variables over both. A wrong variable counts as none."""
+    server = config.app_server
+    preset = _PRESETS[_MODES.get(environ.get(f"{ENVIRONMENT}MODE", "")) or server.mode]
+    return ThreadSettings(
+        sandbox=_SANDBOXES.get(environ.get(f"{ENVIRONMENT}SANDBOX", "")) or server.sandbox or preset.sandbox,
+        approval_policy=_POLICIES.get(environ.get(f"{ENVIRONMENT}APPROVAL_POLICY", ""))
+        or server.approval_policy
+        or preset.approval_policy,
+    )
+
+
+def binary_path(config: CodexConfig, environ: Mapping[str, str]) -> Path | None:
+    """The binary that the configuration or its variable names, or None."""
+    named = environ.get(f"{ENVIRONMENT}BIN", "").strip() or (config.app_server.command or "").strip()
+    return Path(named).expanduser() if named else None

@@ -1,0 +1,18 @@
+"""What a backend does by itself, or wants done its way.
+
+Pure.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """The habits of one backend, which decide what a composition holds for it."""
+
+    reads_agents_file: bool = False
+    """It reads AGENTS.md from the working directory, so that a copy of ours would be a second one."""
+    points_to_heartbeat_file: bool = False
+    """A heartbeat turn gets the path of HEARTBEAT.md, which the model reads for itself."""
+    marks_missing_files: bool = True
+    """A short marker stands in the place of a file that is not there."""

@@ -1,0 +1,170 @@
+"""`context`, `skills list` and `doctor` on a workspace that a person made by hand, mistakes included."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from codex_bridge.cli.app import app
+from codex_bridge.cli.treemap import Tile, tiles
+from harness.report import LayerLine
+from harness.workspace.reads import Refusal
+
+CONFIG = """{
+  // the gateway of the light
+  agents: { defaults: { bootstrapMaxChar: 100, userTimezone: "Mars/Phobos" } },
+  plugins: { entries: { codex: { config: { appServer: { mode: "yollo", sandbox: "read-only" } } } } },
+}"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with a workspace that has a bit of everything."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.delenv("OPENCLAW_CONFIG_PATH", raising=False)
+    (tmp_path / "openclaw.json").write_text(CONFIG, encoding="utf-8")
+    workspace = tmp_path / "w"
+    for name, text in {
+        "AGENTS.md": "Rules.",
+        "SOUL.md": "soul " * 6_000,
+        "skills/good/SKILL.md": "---\nname: good\ndescription: a good one\n---\nBody.",
+        "skills/broken/SKILL.md": '---\nname: broken\ndescription: "unclosed\n  bad: [\n---\nBody.',
+        "skills/needy/SKILL.md": "---\nname: needy\ndescription: wants a tool\nmetadata: "
+        '{"openclaw":{"requires":{"bins":["no-such-command"]}}}\n---\nBody.',
+    }.items():
+        path = workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "outside.md").write_text("not yours", encoding="utf-8")
+    (workspace / "USER.md").symlink_to(tmp_path / "outside.md")
+    return tmp_path
+
+
+def run(place: Path, *arguments: str, code: int = 0) -> str:
+    done = CliRunner().invoke(
+        app, [*arguments, "--workspace", str(place / "w"), "--config", str(place / "openclaw.json")]
+    )
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def data(place: Path, *arguments: str, code: int = 0) -> Any:
+    return json.loads(run(place, *arguments, code=code))
+
+
+def test_doctor_says_each_mistake_in_one_sentence_and_looks_at_the_rest(place: Path) -> None:
+    checks = data(place, "doctor", "--json", code=1)
+    wrong = [check["text"] for check in checks if not check["ok"]]
+    workspace = place / "w"
+    assert wrong[:3] == [
+        "agents.defaults.bootstrapMaxChar is not a known key; did you mean agents.defaults.bootstrapMaxChars?",
+        'plugins.entries.codex.config.appServer.mode is "yollo", but must be "yolo" or "guardian"; it counts as not '
+        "written.",
+        'agents.defaults.userTimezone is "Mars/Phobos", but must be an IANA time zone such as "Europe/Paris"; the '
+        "machine's time zone is used.",
+    ]
+    assert [text.partition(" ")[0] for text in wrong[3:]] == [
+        f"{workspace}/USER.md",
+        "SOUL.md",
+        f"{workspace}/skills/broken/SKILL.md:",
+    ]
+    assert {check["text"] for check in checks if check["ok"]} >= {
+        "sandbox read-only, approvals on-request.",
+        "2 listed, 3 found.",
+    }
+
+
+def test_doctor_is_content_with_a_sound_workspace(place: Path) -> None:
+    (place / "openclaw.json").write_text("{}", encoding="utf-8")
+    (place / "w" / "USER.md").unlink()
+    (place / "w" / "SOUL.md").write_text("dry", encoding="utf-8")
+    (place / "w" / "skills" / "broken" / "SKILL.md").unlink()
+    assert all(line.startswith("ok") for line in run(place, "doctor").splitlines())
+
+
+def test_doctor_names_a_workspace_that_is_not_there(place: Path) -> None:
+    done = CliRunner().invoke(app, ["doctor", "--json", "--workspace", str(place / "no"), "--config",
+                                    str(place / "openclaw.json")])  # fmt: skip
+    assert json.loads(done.stdout)[-1] == {
+        "part": "workspace",
+        "ok": False,
+        "text": f"{place}/no is no folder; create it.",
+    }
+
+
+def test_context_accounts_for_every_layer(place: Path) -> None:
+    """S62, S67."""
+    report = data(place, "context", "json")
+    workspace = place / "w"
+    assert [(line["name"], line["raw"], line["kept"]) for line in report["layers"][:2]] == [
+        ("workspace/AGENTS.md", 6, 6),
+        ("workspace/SOUL.md", 29_999, 19_999),
+    ]
+    assert {line["name"]: line["reason"] for line in report["leftOut"]} == {
+        "workspace/TOOLS.md": "the file does not exist",
+        "workspace/IDENTITY.md": "the file does not exist",
+        "workspace/USER.md": Refusal.OUTSIDE.value,
+        "workspace/HEARTBEAT.md": "this is not a heartbeat",
+        "gateway/memory-note": "no memory tool is offered",
+        "workspace/BOOTSTRAP.md": "the file does not exist",
+        "workspace/MEMORY.md": "the workspace has no MEMORY.md",
+    }
+    assert [skill["name"] for skill in report["skills"]] == ["broken", "good"]
+    assert report["units"] == sum(line["kept"] for line in report["layers"])
+    assert [notice.partition(" ")[0] for notice in report["notices"]] == [f"{workspace}/USER.md", "SOUL.md"]
+
+
+def test_context_tells_a_person_the_same(place: Path) -> None:
+    lines = [" ".join(line.split()) for line in run(place, "context", "list").splitlines()]
+    assert "Limits: 20,000 units a file, 60,000 in all" in lines
+    lane = "turn/start · collaborationMode.settings.developer_instructions"
+    assert f"workspace/SOUL.md cut 29,999 19,999 {lane}" in lines
+    assert "broken, good" in lines
+    detail = run(place, "context", "detail")
+    assert "Largest skills" in detail
+    assert "Lanes" in detail
+
+
+def test_context_of_a_heartbeat_has_its_guidance(place: Path) -> None:
+    (place / "w" / "HEARTBEAT.md").write_text("- look", encoding="utf-8")
+    report = data(place, "context", "json", "--for", "heartbeat")
+    assert {"gateway/heartbeat-guidance", "gateway/heartbeat-pointer"} <= {line["name"] for line in report["layers"]}
+
+
+def test_the_map_is_proportional(place: Path) -> None:
+    bars = {line.split()[0]: line.count("█") for line in run(place, "context", "map").splitlines() if "█" in line}
+    assert bars["workspace/SOUL.md"] == 50
+    assert 1 <= bars["gateway/skills"] <= 3
+
+
+def test_the_map_as_a_picture(place: Path) -> None:
+    picture = place / "map.png"
+    assert run(place, "context", "map", "--png", str(picture)) == f"Wrote {picture}.\n"
+    with Image.open(picture) as image:
+        assert (image.format, image.size) == ("PNG", (1280, 860))
+
+
+def test_tiles_cover_the_area_in_proportion() -> None:
+    lines = [LayerLine(str(size), "", "", size, size) for size in (50, 30, 15, 5, 0)]
+    found = tiles(lines, 100, 50)
+    shares = {tile.line.name: round(tile.width * tile.height / 5_000, 3) for tile in found}
+    assert shares == {"50": 0.5, "30": 0.3, "15": 0.15, "5": 0.05}
+    assert tiles([], 10, 10) == []
+    assert tiles(lines[:1], 10, 20) == [Tile(lines[0], 0.0, 0.0, 10, 20)]
+
+
+def test_skills_are_listed_with_why_each_is_in_or_out(place: Path) -> None:
+    """S76."""
+    listed = data(place, "skills", "list", "--json")
+    assert [(skill["name"], skill["state"], skill["reason"]) for skill in listed["skills"]] == [
+        ("broken", "in", "meets all its requirements"),
+        ("good", "in", "meets all its requirements"),
+        ("needy", "out", "needs the command no-such-command on PATH"),
+    ]
+    assert len(listed["problems"]) == 1
+    shown = run(place, "skills", "list")
+    assert "needs the command no-such-command on PATH" in shown

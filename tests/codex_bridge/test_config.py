@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import pytest
+
+from codex_bridge.config import PATH, AppServer, CodexConfig, binary_path, thread_settings
+from codex_bridge.params import ThreadSettings
+from harness.config import Surroundings, describe, read_config
+
+
+def read(text: str) -> tuple[CodexConfig, list[str]]:
+    """The Codex part of a configuration whose subtree is `text`, and what was found wrong with it."""
+    whole = f"{{plugins: {{entries: {{codex: {{config: {text}}}}}}}}}"
+    config = read_config(whole, Surroundings(home=Path("/home/orrin")), sections={PATH: CodexConfig})
+    return config.section(PATH, CodexConfig), [describe(finding) for finding in config.findings]
+
+
+def test_an_empty_subtree_is_every_default() -> None:
+    assert read("{}") == (CodexConfig(), [])
+    assert CodexConfig().app_server == AppServer()
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "settings"),
+    [
+        ("{}", {}, ThreadSettings("workspace-write", "on-request")),
+        ("{appServer: {mode: 'yolo'}}", {}, ThreadSettings("danger-full-access", "never")),
+        ("{appServer: {mode: 'guardian'}}", {}, ThreadSettings("workspace-write", "on-request")),
+        ("{appServer: {mode: 'yolo', sandbox: 'read-only'}}", {}, ThreadSettings("read-only", "never")),
+        ("{appServer: {approvalPolicy: 'untrusted'}}", {}, ThreadSettings("workspace-write", "untrusted")),
+        ("{appServer: {sandbox: 'read-only'}}", {"MODE": "yolo"}, ThreadSettings("read-only", "never")),
+        ("{}", {"SANDBOX": "danger-full-access", "APPROVAL_POLICY": "never"},
+         ThreadSettings("danger-full-access", "never")),
+        ("{}", {"SANDBOX": "roomy", "MODE": "wild"}, ThreadSettings("workspace-write", "on-request")),
+    ],
+)  # fmt: skip
+def test_presets_keys_and_variables_settle_what_threads_may_do(
+    text: str, environ: dict[str, str], settings: ThreadSettings
+) -> None:
+    config, findings = read(text)
+    named = {f"OPENCLAW_CODEX_APP_SERVER_{name}": value for name, value in environ.items()}
+    assert (thread_settings(config, named), findings) == (settings, [])
+
+
+def test_one_wrong_key_is_named_and_the_rest_holds() -> None:
+    config, findings = read("{appServer: {mode: 'yollo', sandbox: 'read-only', comand: 'codex'}}")
+    assert config.app_server.sandbox == "read-only"
+    assert findings == [
+        "plugins.entries.codex.config.appServer.comand is not a known key; did you mean "
+        "plugins.entries.codex.config.appServer.command?",
+        'plugins.entries.codex.config.appServer.mode is "yollo", but must be "yolo" or "guardian"; it counts as not '
+        "written.",
+    ]
+
+
+def test_the_binary_of_the_variable_comes_before_that_of_the_file() -> None:
+    config, _ = read("{appServer: {command: '/opt/codex'}}")
+    assert binary_path(config, {}) == Path("/opt/codex")
+    assert binary_path(config, {"OPENCLAW_CODEX_APP_SERVER_BIN": "/srv/codex"}) == Path("/srv/codex")
+    assert binary_path(CodexConfig(), {}) is None
+
+
+def test_a_token_never_shows() -> None:
+    config, _ = read("{appServer: {authToken: 'very-secret-token', headers: {x: 'another-secret'}}}")
+    assert "secret" not in repr(config)
