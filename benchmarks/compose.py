@@ -17,7 +17,6 @@ from harness.gather import Gatherer, Situation
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import plain_settings
-from harness.skills.watching import watch_skills
 from harness.turns import Trigger
 from harness.workspace.names import LOAD_ORDER
 
@@ -62,7 +61,7 @@ async def measure(workspace: Path) -> dict[str, float]:
         changed.append(await composed(gatherer))
     watched: list[float] = []
     async with anyio.create_task_group() as group:
-        await group.start(watch_skills, gatherer.library)
+        await group.start(gatherer.watch)
         await anyio.sleep(0.2)
         await composed(gatherer)
         watched.extend([await composed(gatherer) for _ in range(200)])

@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import anyio
+from anyio.abc import TaskStatus
+
 from harness.clock import time_lines
 from harness.compose import ONLY_POINTED_TO, Material, compose
 from harness.habits import Habits
@@ -28,6 +31,7 @@ from harness.skills.catalogue import ListingOptions, SkillCatalogue
 from harness.skills.layer import skills_layer
 from harness.skills.library import SkillLibrary
 from harness.skills.listing import listing_options
+from harness.skills.watching import watch_skills
 from harness.skills.wording import Loading, Shell
 from harness.turns import Trigger
 from harness.workspace.bootstrap import Bootstrap, BootstrapFiles, BootstrapRequest
@@ -49,6 +53,7 @@ from harness.workspace.memory_files import MemoryKind
 from harness.workspace.names import AGENTS, HEARTBEAT, ContextMode, RunKind, session_kind
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Refused
+from harness.workspace.warn_once import WarnOnce
 
 RUN_OF: Final = {
     Trigger.CHAT: RunKind.DEFAULT,
@@ -129,6 +134,7 @@ class Gatherer:
     ) -> None:
         self.settings = settings
         self._known: dict[Situation, _Known] = {}
+        self._warnings = WarnOnce()
         self._now = now
         self.habits = habits
         self._reader = reader or GuardedReader()
@@ -142,6 +148,25 @@ class Gatherer:
     def options(self) -> ListingOptions:
         """How the list of skills is written."""
         return self._options
+
+    async def watch(
+        self,
+        on_change: Callable[[], None] | None = None,
+        *,
+        task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Notice edits of skills without a look at the disk on each turn, until cancelled.
+
+        For a gateway that runs for long: `await group.start(gatherer.watch)`. Returns at once when the configuration
+        switches it off; then, and without it, every turn looks for itself. `on_change` hears of each edit.
+        """
+        settings = self.settings.skills
+        if settings.watch:
+            await watch_skills(
+                self.library, debounce_ms=settings.watch_debounce_ms, on_change=on_change, task_status=task_status
+            )
+        else:
+            task_status.started()
 
     async def gather(self, situation: Situation) -> Gathered:
         """Look at the workspace as it is now and compose the turn."""
@@ -203,6 +228,8 @@ class Gatherer:
             notices=(*found.notices, *context.notices),
             limits=settings.files.limits,
         )
+        key = situation.session_key or situation.trigger.value
+        self._warnings.warn(gathered.notices, workspace=str(settings.workspace), session_key=key)
         return _Known(found, catalogue, first_run, gathered)
 
     def _route(self, situation: Situation, files: tuple[WorkspaceFile, ...]) -> MemoryRoute:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
 import pytest
 
 from harness.gather import Gathered, Gatherer, Situation
@@ -184,3 +185,43 @@ async def test_further_files_of_the_configuration_come_along(workspace: Path) ->
 def test_an_agent_in_another_folder_finds_its_skills_there(tmp_path: Path) -> None:
     moved = in_workspace(plain_settings(tmp_path / "a"), tmp_path / "b")
     assert (moved.workspace, moved.skills.places.workspace) == (tmp_path / "b", str(tmp_path / "b"))
+
+
+async def test_what_was_cut_is_logged_once_with_its_numbers(workspace: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """T10 e; S62, S63."""
+    (workspace / "SOUL.md").write_text("x" * 12_001, encoding="utf-8")
+    settings = replace(plain_settings(workspace), files=FileSettings(limits=FileLimits(12_000, 60_000)))
+    one = gatherer(settings)
+    for words in ("first", "second"):
+        situation = Situation(trigger=Trigger.CHAT, audience=Audience.OWNER, words=replace(WORDS, text=words))
+        await one.gather(situation)
+    warned = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warned) == 1
+    assert "SOUL.md" in warned[0]
+    assert "raw=12001" in warned[0]
+    assert "limit=12000" in warned[0]
+
+
+async def test_a_watched_skill_is_seen_after_an_edit(workspace: Path) -> None:
+    one = gatherer(plain_settings(workspace))
+    situation = Situation(trigger=Trigger.CHAT, audience=Audience.OWNER, words=WORDS)
+    edited = workspace / "skills" / "weather" / "SKILL.md"
+    changed, seen = anyio.Event(), dict[str, list[str]]()
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            await group.start(one.watch, changed.set)
+            assert one.library.is_watched
+            edited.write_text("---\nname: weather\ndescription: SKILL_NEW\n---\nLook.", encoding="utf-8")
+            await changed.wait()
+            seen = where(await one.gather(situation), "SKILL_NEW", "SKILL_M88")
+            group.cancel_scope.cancel()
+    assert seen == {"SKILL_NEW": ["SKILLS"], "SKILL_M88": []}
+
+
+async def test_a_watch_that_is_switched_off_ends_at_once(workspace: Path) -> None:
+    settings = plain_settings(workspace)
+    one = gatherer(replace(settings, skills=replace(settings.skills, watch=False)))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            await group.start(one.watch)
+    assert not one.library.is_watched
