@@ -68,6 +68,10 @@ def strip_heartbeat_token(
     return Stripped(rest, silent=False, stripped=True)
 
 
+_OPENERS = {")": "(", "]": "[", "}": "{", '"': '"', "'": "'", "”": "“", "\u2019": "\u2018", "»": "«"}
+_SAYS_NOTHING = re.compile(r"P.|Sm|Cf|Cc")
+
+
 def _off_the_edges(trimmed: str) -> str | None:
     """Return what surrounds the tokens at the edges, or None when there is none."""
     if HEARTBEAT_TOKEN not in trimmed:
@@ -97,8 +101,13 @@ def _joined(before: str, tail: str) -> str:
     """Join what stood around a token at the end: its full stop now ends the sentence before it."""
     if not before or not _is_punctuation(tail):
         return f"{before} {tail}".strip()
+    opener = _OPENERS.get(tail[:1], "")
+    if opener and before.endswith(opener):
+        # The pair stood around the token alone.
+        return before[: -len(opener)].rstrip()
     return before if _is_punctuation(before[-1]) else before + tail
 
 
 def _is_punctuation(text: str) -> bool:
-    return all(mark in " `~" or unicodedata.category(mark).startswith("P") for mark in text)
+    """Whether `text` says nothing: marks, mathematical signs such as ">", and characters that nobody sees."""
+    return all(mark in " `~" or _SAYS_NOTHING.match(unicodedata.category(mark)) for mark in text)

@@ -5,27 +5,30 @@ Pure: the text comes in as an argument.
 
 import re
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_OPEN, _CLOSE = "<!--", "-->"
 _IDLE_LINES = (
     re.compile(r"#{1,6}(?:\s.*)?"),  # a heading
     re.compile(r"(?:[-*+]|\d+[.)])(?:\s+\[[ xX]?\])?"),  # a bullet or checkbox that nobody filled in
     re.compile(r"(?:`{3,}|~{3,})[\w+-]*"),  # the edge of a code block
-    # A link into the product's own documentation, such as the shipped template carries.
-    re.compile(r"(?:[-*+]\s+)?\[[^\]]*\]\(/[^)]*\)"),
 )
 
 
 def without_comments(text: str) -> str:
     """Return `text` without its HTML comments; one that is never closed stays, as it may be content."""
-    return _COMMENT.sub("", text)
+    kept: list[str] = []
+    rest = 0
+    while (start := text.find(_OPEN, rest)) >= 0 and (end := text.find(_CLOSE, start + len(_OPEN))) >= 0:
+        kept.append(text[rest:start])
+        rest = end + len(_CLOSE)
+    return "".join((*kept, text[rest:]))
 
 
 def is_effectively_empty(text: str | None) -> bool:
     """Say whether a HEARTBEAT.md asks for nothing at all.
 
-    Blank lines, comments, headings, empty bullets and checkboxes, fence markers and bare links into the
-    documentation ask for nothing (prompt-builder 10.4). A file that is not there, None, is not empty: the poll
-    may then rest on its prompt alone.
+    Blank lines, comments, headings, empty bullets and checkboxes, and fence markers ask for nothing; anything else
+    does (prompt-builder 10.4). A file that is not there, None, is not empty: the poll may then rest on its prompt
+    alone.
     """
     if text is None:
         return False

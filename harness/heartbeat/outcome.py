@@ -17,6 +17,8 @@ from harness.settings.heartbeat import ACK_MAX_CHARS, Visibility
 
 DUPLICATE_WINDOW = timedelta(hours=24)
 """The same text is not sent again for this long (prompt-builder 10.8)."""
+NO_REPLY = "NO_REPLY"
+"""The whole answer, in any letter case, of an agent that keeps silent (prompt-builder 11.1)."""
 ALL_QUIET = "Heartbeat: nothing needs attention."
 """What a channel with `showOk` shows for a quiet heartbeat."""
 
@@ -105,12 +107,18 @@ def _told(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> tuple[s
             return "", "", True
         case HeartbeatAnswer():
             # The tool's own word counts, however short; only a stray token is taken off.
-            return strip_heartbeat_token(answer.message).text, "", False
+            text = _unless_silent(strip_heartbeat_token(answer.message).text)
+            return text, "", not text
         case TextAnswer(text, reasoning):
             stripped = strip_heartbeat_token(text, mode=AckMode.HEARTBEAT, ack_max_chars=facts.ack_max_chars)
-            return stripped.text, reasoning.strip(), stripped.silent and stripped.stripped
+            told = _unless_silent(stripped.text)
+            return told, reasoning.strip(), not told and (stripped.stripped or bool(stripped.text))
         case _:
             assert_never(answer)
+
+
+def _unless_silent(text: str) -> str:
+    return "" if text.strip().upper() == NO_REPLY else text
 
 
 def _quiet(facts: DeliveryFacts, *, acknowledged: bool) -> Verdict:

@@ -80,7 +80,7 @@ class PollText:
     provider: Provider
     """The name under which the turn's context is recorded."""
     rewritten: bool
-    """True when a text named the convention that this turn does not have and was put in the other's terms."""
+    """True when an instruction named the convention that this turn lacks and was put in the terms of its own."""
 
 
 def choose_poll(pending: Pending) -> Poll:
@@ -104,41 +104,52 @@ def render_poll(
 
     `file_path` is where the workspace's HEARTBEAT.md is; it is named when the text speaks of the file. With
     `quote_context` false the rest of the file is left to the pointer, for backends that read the file themselves.
-    A configured prompt stays word for word, unless it names the convention that this turn does not have.
+    A configured prompt, a task and the rest of the file tell the model what to do: they stay word for word, unless
+    they name the convention that this turn does not have. Promises, reminders and what a command printed are quoted as
+    they are.
     """
-    body, provider = _body(poll, ack, quote_context=quote_context)
+    body, provider, rewritten = _body(poll, ack, quote_context=quote_context)
     if file_path is not None and "heartbeat.md" in body.lower():
         body = f"{body}\n{wording.path_hint(file_path)}"
-    text = wording.one_convention(body, ack)
-    return PollText(with_time_lines(text, time_lines), provider, rewritten=text != body)
+    return PollText(with_time_lines(body, time_lines), provider, rewritten)
 
 
-def _body(poll: Poll, ack: Ack, *, quote_context: bool) -> tuple[str, Provider]:
+def _body(poll: Poll, ack: Ack, *, quote_context: bool) -> tuple[str, Provider, bool]:
     match poll:
         case BasePoll(prompt):
-            return _base(prompt, ack), "heartbeat"
+            text, rewritten = _base(prompt, ack)
+            return text, "heartbeat", rewritten
         case TasksPoll(tasks, context):
-            listed = "\n".join(f"- {task.name}: {task.prompt}" for task in tasks)
-            text = f"{wording.TASKS_OPENING}\n{listed}\n\n{wording.CLOSING[ack]}"
-            # The directives of the file may already stand in a task's own words.
-            if quote_context and context and context not in text:
-                text = f"{text}\n\n{wording.CONTEXT_HEADING}\n{context}"
-            return text, "heartbeat"
+            text, rewritten = _tasks(tasks, context if quote_context else "", ack)
+            return text, "heartbeat", rewritten
         case CommitmentsPoll(commitments):
-            return f"{wording.COMMITMENTS_OPENING}\n{_bullets(commitments)}\n\n{wording.CLOSING[ack]}", "heartbeat"
+            text = f"{wording.COMMITMENTS_OPENING}\n{_bullets(commitments)}\n\n{wording.CLOSING[ack]}"
+            return text, "heartbeat", False
         case ExecPoll(results, deliver):
-            return _event(wording.EXEC_OPENING, results, ack, deliver=deliver), "exec-event"
+            return _event(wording.EXEC_OPENING, results, ack, deliver=deliver), "exec-event", False
         case CronPoll(reminders, deliver):
-            return _event(wording.CRON_OPENING, reminders, ack, deliver=deliver), "cron-event"
+            return _event(wording.CRON_OPENING, reminders, ack, deliver=deliver), "cron-event", False
         case _:
             assert_never(poll)
 
 
-def _base(prompt: str | None, ack: Ack) -> str:
+def _base(prompt: str | None, ack: Ack) -> tuple[str, bool]:
     if prompt is None or not prompt.strip():
-        return f"{wording.OPENING} {wording.CLOSING[ack]}"
-    told = wording.names_convention(wording.one_convention(prompt, ack), ack)
-    return prompt if told else f"{prompt.rstrip()}\n\n{wording.CLOSING[ack]}"
+        return f"{wording.OPENING} {wording.CLOSING[ack]}", False
+    own = wording.one_convention(prompt, ack)
+    text = own if wording.names_convention(own, ack) else f"{own.rstrip()}\n\n{wording.CLOSING[ack]}"
+    return text, own != prompt
+
+
+def _tasks(tasks: tuple[HeartbeatTask, ...], context: str, ack: Ack) -> tuple[str, bool]:
+    written = "\n".join(f"- {task.name}: {task.prompt}" for task in tasks)
+    listed, rest = wording.one_convention(written, ack), wording.one_convention(context, ack)
+    text = f"{wording.TASKS_OPENING}\n{listed}\n\n{wording.CLOSING[ack]}"
+    # The directives of the file may already stand in a task's own words.
+    quoted = bool(rest) and rest not in text
+    if quoted:
+        text = f"{text}\n\n{wording.CONTEXT_HEADING}\n{rest}"
+    return text, listed != written or (quoted and rest != context)
 
 
 def _event(opening: str, texts: tuple[str, ...], ack: Ack, *, deliver: bool) -> str:

@@ -54,6 +54,7 @@ _TEXTS: Final[tuple[tuple[str, str], ...]] = (
     ("reason", "Why this outcome, when it is not obvious."),
     ("nextCheck", "When to look again, in words."),
 )
+_REQUIRED: Final = ("outcome", "notify", "summary")
 _PRIORITIES: Final[dict[str, Priority]] = {"low": "low", "normal": "normal", "high": "high"}
 INPUT_SCHEMA: Final[dict[str, Json]] = {
     "type": "object",
@@ -63,7 +64,7 @@ INPUT_SCHEMA: Final[dict[str, Json]] = {
         "priority": {"type": "string", "enum": list(_PRIORITIES)},
         **{name: {"type": "string", "description": text} for name, text in _TEXTS},
     },
-    "required": ["outcome", "notify", "summary"],
+    "required": list(_REQUIRED),
     "additionalProperties": False,
 }
 """The arguments of the tool (field names: openclaw-codex-harness 14.1)."""
@@ -79,12 +80,14 @@ def read_answer(arguments: Mapping[str, Json]) -> HeartbeatAnswer | str:
     outcome = arguments.get("outcome")
     if not isinstance(outcome, str) or outcome not in set(Outcome):
         return f"outcome must be one of {', '.join(Outcome)}."
-    priority = arguments.get("priority", "normal")
+    # Models fill an optional argument that they have nothing for with null.
+    given = {name: value for name, value in arguments.items() if value is not None or name in _REQUIRED}
+    priority = given.get("priority", "normal")
     if not isinstance(priority, str) or priority not in _PRIORITIES:
         return f"priority must be one of {', '.join(_PRIORITIES)}."
     texts: dict[str, str] = {}
     for name, _ in _TEXTS:
-        value = arguments.get(name, "")
+        value = given.get(name, "")
         if not isinstance(value, str):
             return f"{name} must be a text."
         texts[name] = value.strip()

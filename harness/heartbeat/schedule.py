@@ -72,13 +72,15 @@ def admit(
     *,
     now: datetime,
     due: datetime,
+    every: timedelta,
     last_start: datetime | None,
     recent_starts: tuple[datetime, ...] = (),
 ) -> RunNow | Defer:
     """Decide whether a wake runs now (prompt-builder 10.8).
 
-    `due` is the agent's next beat as fixed after its last run; `recent_starts` are the starts of late, in any
-    order. Starts that lie ahead of `now` come from a clock that was set back and hold nothing up.
+    `due` is the agent's next beat as fixed after its last run, and `every` the interval; `recent_starts` are the
+    starts of late, in any order. Starts that lie ahead of `now`, and a beat more than an interval ahead, come from a
+    clock that was set back, or from an interval that was longer then, and hold nothing up.
     """
     if intent is Intent.MANUAL:
         return RunNow()
@@ -89,7 +91,7 @@ def admit(
         return RunNow()
     if intent is Intent.EVENT and last_start is None:
         return RunNow()
-    if now < due:
+    if now < due <= now + every:
         return Defer(due, "not-due")
     if intent is Intent.EVENT and last_start is not None and last_start <= now < last_start + EVENT_GAP:
         return Defer(last_start + EVENT_GAP, "min-spacing")

@@ -13,7 +13,11 @@ from harness.heartbeat.heartbeat_file import without_comments
 
 _HEAD = re.compile(r"tasks:\s*")
 _FIELD = re.compile(r"(?P<indent>\s*)(?P<dash>-\s+)?(?P<key>name|interval|prompt):(?P<value>.*)")
+_ITEM = re.compile(r"\s*-(?:\s+|$)")
+_ANY_FIELD = re.compile(r"(?P<key>[A-Za-z][\w-]*):(?P<value>.*)")
 _REQUIRED = ("name", "interval", "prompt")
+_BLOCK_SIGNS = {"|": "\n", "|-": "\n", ">": " ", ">-": " "}
+"""How YAML begins a text of several lines, and what joins them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,10 @@ def parse_tasks(text: str) -> TaskBlock:
     end = start + 1
     while end < len(lines) and _in_block(lines[end]):
         end += 1
-    tasks, problems = _tasks(_entries(lines[start + 1 : end]))
+    entries, strange = _entries(lines[start + 1 : end])
+    tasks, problems = _tasks(entries)
     context = "\n".join(lines[:start] + lines[end:]).strip()
-    return TaskBlock(tasks, context, problems)
+    return TaskBlock(tasks, context, strange + problems)
 
 
 def due_tasks(
@@ -75,16 +80,40 @@ def _in_block(line: str) -> bool:
     return not line.strip() or line[0].isspace() or _FIELD.fullmatch(line) is not None
 
 
-def _entries(lines: list[str]) -> list[dict[str, str]]:
+def _entries(lines: list[str]) -> tuple[list[dict[str, str]], tuple[str, ...]]:
+    """Read the entries, and say which lines are none of theirs.
+
+    Every `- ` begins an entry. A line that is indented deeper than the `prompt` before it goes on with it.
+    """
     entries: list[dict[str, str]] = []
-    for line in lines:
-        field = _FIELD.fullmatch(line)
-        if field is None:
+    strange: list[str] = []
+    prompt_at: int | None = None
+    joint = " "
+    for line in filter(str.strip, lines):
+        item = None if prompt_at is not None and _indent(line) > prompt_at else _ITEM.match(line)
+        at = item.end() if item else _indent(line)
+        if prompt_at is not None and not item and at > prompt_at:
+            said = entries[-1]["prompt"]
+            entries[-1]["prompt"] = f"{said}{joint}{line.strip()}" if said else line.strip()
             continue
-        if field["dash"] or not entries:
+        prompt_at = None
+        if item or not entries:
             entries.append({})
-        entries[-1][field["key"]] = _unquoted(field["value"])
-    return entries
+        field = _ANY_FIELD.fullmatch(line[at:].strip()) if line[at:].strip() else None
+        if field is None or field["key"] not in _REQUIRED:
+            if line[at:].strip():
+                strange.append(f"HEARTBEAT.md: the line {line.strip()!r} says nothing that a task can have; remove it")
+            continue
+        value = _unquoted(field["value"])
+        if field["key"] == "prompt":
+            prompt_at, joint = at, _BLOCK_SIGNS.get(value, " ")
+            value = "" if value in _BLOCK_SIGNS else value
+        entries[-1][field["key"]] = value
+    return entries, tuple(strange)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _tasks(entries: list[dict[str, str]]) -> tuple[tuple[HeartbeatTask, ...], tuple[str, ...]]:

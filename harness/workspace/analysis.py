@@ -12,7 +12,6 @@ from math import ceil
 import orjson
 
 from harness.settings.files import FileLimits
-from harness.units import utf16_units
 from harness.workspace.entries import WorkspaceFile
 from harness.workspace.names import base_name
 from harness.workspace.reads import Content
@@ -118,7 +117,7 @@ def analyse(
 def _analyse(
     files: tuple[WorkspaceFile, ...], injected: tuple[Injected, ...], limits: FileLimits, ratio: float
 ) -> BudgetAnalysis:
-    raw = [_raw_units(file.text) for file in files]
+    raw = [file.read.raw_units if isinstance(file.read, Content) else 0 for file in files]
     units = [units if size else 0 for size, units in zip(raw, _injected_units(files, injected), strict=True)]
     total = sum(units)
     return BudgetAnalysis(
@@ -139,11 +138,6 @@ def _analyse(
         injected_units=total,
         total_near_limit=total >= ceil(limits.total * ratio),
     )
-
-
-@lru_cache(maxsize=4 * _REMEMBERED)
-def _raw_units(text: str) -> int:
-    return utf16_units(text.rstrip())
 
 
 def _causes(raw: int, injected: int, total: int, limits: FileLimits) -> tuple[Cause, ...]:

@@ -27,7 +27,7 @@ from harness.workspace.memory_files import MemoryKind, MemoryPlaces, memory_plac
 from harness.workspace.names import BOOTSTRAP, LOAD_ORDER, MEMORY, ContextMode, RunKind, base_name, session_kind
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Missing, Refused, not_utf8_notice
-from harness.workspace.setup_status import read_setup
+from harness.workspace.setup_status import Setup, read_setup
 
 MOST_WORKSPACES = 64
 """Workspaces whose loaded files are kept as they are (prompt-builder 7.3)."""
@@ -62,6 +62,20 @@ class BootstrapFiles:
     setup_complete: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """The last files of a workspace, and what they were chosen from."""
+
+    request: BootstrapRequest
+    loaded: tuple[WorkspaceFile, ...]
+    setup: Setup
+    files: BootstrapFiles
+
+    def holds(self, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], setup: Setup) -> bool:
+        """Whether the same would be chosen now."""
+        return self.loaded is loaded and self.setup == setup and self.request == request
+
+
 class Bootstrap:
     """Resolves the workspace files of runs; one object serves all agents of a gateway.
 
@@ -77,6 +91,7 @@ class Bootstrap:
         self._home = home
         self._loaded: OrderedDict[str, tuple[WorkspaceFile, ...]] = OrderedDict()
         self._names: OrderedDict[str, tuple[int, frozenset[str]]] = OrderedDict()
+        self._resolved: OrderedDict[str, _Resolved] = OrderedDict()
 
     async def load(self, workspace: str) -> tuple[WorkspaceFile, ...]:
         """Load all prompt files of a workspace, missing ones included, save for a missing MEMORY.md.
@@ -111,9 +126,21 @@ class Bootstrap:
         return loaded
 
     async def resolve(self, request: BootstrapRequest) -> BootstrapFiles:
-        """Return the files that the run carries, in order."""
+        """Return the files that the run carries, in order; the very same value while nothing changes."""
         loaded = await self.load(request.workspace)
         setup = await read_setup(self._reader, request.workspace)
+        before = self._resolved.get(request.workspace)
+        if before is not None and not self._hooks.any and before.holds(request, loaded, setup):
+            return before.files
+        resolved = await self._resolve(request, loaded, setup)
+        self._resolved[request.workspace] = _Resolved(request, loaded, setup, resolved)
+        if len(self._resolved) > MOST_WORKSPACES:
+            self._resolved.popitem(last=False)
+        return resolved
+
+    async def _resolve(
+        self, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], setup: Setup
+    ) -> BootstrapFiles:
         completed = setup.completed or _has_no_bootstrap(loaded)
         done = completed_rule(_bootstrap_paths(request.workspace, completed=completed), completed=completed)
         mode = context_mode_rule(request.context, request.run)

@@ -4,19 +4,36 @@ Pure. An emoji joined of several parts, a letter with its accents, a surrogate p
 Only the neighbourhood of a cut is segmented, so the cost does not grow with the size of the file.
 """
 
-import regex
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.units import utf16_units
 
-_CLUSTER = regex.compile(r"\X")
+if TYPE_CHECKING:
+    from regex import Pattern
 
-# Between two such code points there is always a boundary, whatever stands before them: none of them joins,
-# extends, or pairs up with a neighbour. (CR is left out on the left, since it joins a following LF.)
-_SURE = regex.compile(
-    r"(?r)[\p{GCB=Other}\p{GCB=Control}\p{GCB=LF}](?=[\p{GCB=Other}\p{GCB=Control}\p{GCB=CR}\p{GCB=LF}])"
-)
 
-_LONE_SURROGATE = regex.compile("[\ud800-\udfff]")
+class _Patterns(NamedTuple):
+    cluster: "Pattern[str]"
+    sure: "Pattern[str]"
+    lone_surrogate: "Pattern[str]"
+
+
+@cache
+def _patterns() -> _Patterns:
+    """The patterns, and the library with them: most workspaces have nothing to cut."""
+    import regex
+
+    return _Patterns(
+        cluster=regex.compile(r"\X"),
+        # Between two such code points there is always a boundary, whatever stands before them: none of them joins,
+        # extends, or pairs up with a neighbour. (CR is left out on the left, since it joins a following LF.)
+        sure=regex.compile(
+            r"(?r)[\p{GCB=Other}\p{GCB=Control}\p{GCB=LF}](?=[\p{GCB=Other}\p{GCB=Control}\p{GCB=CR}\p{GCB=LF}])"
+        ),
+        lone_surrogate=regex.compile("[\ud800-\udfff]"),
+    )
+
 
 _SLICE = 32
 """Code points looked at for the end of one character; nearly all characters have fewer."""
@@ -58,7 +75,7 @@ def _boundaries_around(text: str, index: int) -> tuple[int, int]:
     if index >= len(text):
         return len(text), len(text)
     # The place found may be `index` itself: the pattern looks one code point ahead.
-    sure = _SURE.search(text, 0, index + 1)
+    sure = _patterns().sure.search(text, 0, index + 1)
     end = sure.end() if sure else 0
     before = end
     while end < index:
@@ -75,7 +92,7 @@ def _end_of_character(text: str, start: int) -> int:
     """
     width = _SLICE
     while True:
-        cluster = _CLUSTER.match(text[start : start + width])
+        cluster = _patterns().cluster.match(text[start : start + width])
         assert cluster is not None, "every position inside a text starts a character"
         if cluster.end() < width or start + width >= len(text):
             return start + cluster.end()
@@ -121,4 +138,4 @@ def cut_with_line(text: str, units: int, line: str) -> str:
 
 def without_lone_surrogates(text: str) -> str:
     """Return `text` with each half of a broken surrogate pair replaced, so that it encodes to UTF-8."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text if text.isascii() else _patterns().lone_surrogate.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from harness.settings.files import FileLimits
 from harness.units import utf16_units
@@ -23,6 +24,11 @@ EMPTY = "the file is empty"
 NO_PATH = "a hook gave it no path"
 
 _REMEMBERED = 16
+_MOST_CUTS = 8
+"""Limits under which the cut of one text is remembered: agents that share a folder may have different ones."""
+
+# A turn on which one file changed cuts that file alone anew. An entry goes when nobody holds the content any more.
+_CUTS: WeakKeyDictionary[Content, dict[tuple[str, int], Truncation]] = WeakKeyDictionary()
 
 
 class Fit(Enum):
@@ -101,7 +107,7 @@ def _build(files: tuple[WorkspaceFile, ...], limits: FileLimits) -> ContextFiles
         outcome = _full(file, left, limits) if full else _fit(file, left, limits)
         if isinstance(outcome, str):
             left_out.append(LeftOutFile(file.name, file.path, outcome))
-            if full:
+            if outcome != EMPTY:
                 notices.append(Notice(NoticeCode.OMITTED, file.path, f"{file.name} was left out: {outcome}."))
             continue
         left -= outcome.units
@@ -118,11 +124,21 @@ def _fit(file: WorkspaceFile, left: int, limits: FileLimits) -> ContextFile | st
     if not isinstance(file.read, Content):
         marker = clamp(missing_marker(file), left)
         return ContextFile(file, marker, Fit.MISSING, 0, utf16_units(marker))
-    cut = truncate(file.text, name=file.name, limit=min(limits.per_file, left))
+    cut = _cut(file.read, file.name, min(limits.per_file, left))
     if not cut.raw_units:
         return EMPTY
     fit = Fit.TRUNCATED if cut.truncated else Fit.WHOLE
     return ContextFile(file, cut.text, fit, cut.raw_units, cut.units, cut)
+
+
+def _cut(content: Content, name: str, limit: int) -> Truncation:
+    cuts = _CUTS.setdefault(content, {})
+    cut = cuts.get((name, limit))
+    if cut is None:
+        if len(cuts) == _MOST_CUTS:
+            cuts.clear()
+        cut = cuts[name, limit] = truncate(content.text, name=name, limit=limit)
+    return cut
 
 
 def _full(file: WorkspaceFile, left: int, limits: FileLimits) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from harness.workspace.names import LOAD_ORDER
 from harness.workspace.reads import SETTLED_NS
 
 MOST_FOLDERS = 5_000
@@ -28,7 +29,8 @@ class TooWideError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    changed_ns: int
+    times_ns: tuple[int, int]
+    """When the folder was modified and when it was changed: the first can be set by anybody, the second cannot."""
     settled: bool
     folders: tuple[str, ...]
     """Names of the folders below, links to folders included."""
@@ -78,8 +80,8 @@ class Globber:
     def find(self, root: str, pattern: str) -> list[str]:
         """Return the paths below `root` that match, sorted, with `/` between their parts.
 
-        `**` stands for any number of folders, hidden ones, links and `node_modules` excepted; the other wildcards do
-        not match a leading dot.
+        `**` stands for any number of folders, hidden ones, links and `node_modules` excepted; at the end of a pattern
+        it stands for all prompt files in them. The other wildcards do not match a leading dot.
 
         Raises:
             TooWideError: The search would look into more than `MOST_FOLDERS` folders.
@@ -97,7 +99,10 @@ class Globber:
         first, rest = segments[0], segments[1:]
         listing = self._listing(f"{root}/{prefix}")
         if first == "**":
-            yield from self._match(root, prefix, rest)
+            if rest:
+                yield from self._match(root, prefix, rest)
+            else:
+                yield from (f"{prefix}{name}" for name in listing.files if name in LOAD_ORDER)
             for name in listing.folders:
                 if name in listing.plain_folders and not name.startswith(".") and name not in _SKIPPED:
                     yield from self._match(root, f"{prefix}{name}/", segments)
@@ -114,13 +119,14 @@ class Globber:
             raise TooWideError(f"it looks into more than {MOST_FOLDERS} folders")
         known = self._listings.get(folder)
         try:
-            changed_ns = os.stat(folder).st_mtime_ns  # noqa: PTH116 - per folder and turn; a Path costs more
-            if known is not None and known.settled and known.changed_ns == changed_ns:
+            status = os.stat(folder)  # noqa: PTH116 - per folder and turn; a Path costs more
+            times_ns = status.st_mtime_ns, status.st_ctime_ns
+            if known is not None and known.settled and known.times_ns == times_ns:
                 return known
-            known = _list(folder, changed_ns, settled=self._now_ns() - changed_ns > SETTLED_NS)
+            known = _list(folder, times_ns, settled=abs(self._now_ns() - status.st_ctime_ns) > SETTLED_NS)
         except OSError:
             # A folder that cannot be listed matches nothing, which the caller reports as such.
-            return _Listing(0, False, (), frozenset(), ())
+            return _Listing((0, 0), False, (), frozenset(), ())
         self._listings[folder] = known
         self._listings.move_to_end(folder)
         if len(self._listings) > 2 * MOST_FOLDERS:
@@ -128,16 +134,24 @@ class Globber:
         return known
 
 
-def _list(folder: str, changed_ns: int, *, settled: bool) -> _Listing:
+def _list(folder: str, times_ns: tuple[int, int], *, settled: bool) -> _Listing:
     with os.scandir(folder) as entries:
-        rows = sorted((entry.name, entry.is_dir(), entry.is_symlink()) for entry in entries)
+        rows = sorted((entry.name, _is_folder(entry), entry.is_symlink()) for entry in entries)
     return _Listing(
-        changed_ns=changed_ns,
+        times_ns=times_ns,
         settled=settled,
         folders=tuple(name for name, is_folder, _ in rows if is_folder),
         plain_folders=frozenset(name for name, is_folder, is_link in rows if is_folder and not is_link),
         files=tuple(name for name, is_folder, _ in rows if not is_folder),
     )
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether a name leads to a folder; a link in a circle, or into a place closed to us, hides no neighbour."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _fits(name: str, segment: str) -> bool:

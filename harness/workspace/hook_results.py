@@ -31,12 +31,12 @@ class HookedFiles:
 
 
 async def settle(
-    entries: Sequence[object], *, before: Sequence[WorkspaceFile], root: str, home: str, reader: GuardedReader
+    entries: Sequence[HookFile], *, before: Sequence[WorkspaceFile], root: str, home: str, reader: GuardedReader
 ) -> HookedFiles:
     """Turn what hooks left into workspace files.
 
     Args:
-        entries: The list as the hooks left it.
+        entries: The list as the hooks left it, see `BootstrapHooks.run`.
         before: All files loaded for the run, those that a rule had already left out included.
         root: The workspace.
         home: What `~` stands for.
@@ -46,7 +46,10 @@ async def settle(
     files: list[WorkspaceFile] = []
     notices: list[Notice] = []
     for entry in entries:
-        file = await _settle_one(entry, root=root, home=home, reader=reader, is_copy=is_copy)
+        try:
+            file = await _settle_one(entry, root=root, home=home, reader=reader, is_copy=is_copy)
+        except ValueError:  # what the system says to a path such as "a\0b"
+            file = _dropped(entry, f"has the path {entry.path!r}, which no file can have")
         if isinstance(file, Notice):
             notices.append(file)
         else:
@@ -55,18 +58,15 @@ async def settle(
 
 
 async def _settle_one(
-    entry: object, *, root: str, home: str, reader: GuardedReader, is_copy: "_CopyOfMemory"
+    entry: HookFile, *, root: str, home: str, reader: GuardedReader, is_copy: "_CopyOfMemory"
 ) -> WorkspaceFile | Notice:
-    if not isinstance(entry, HookFile):
-        return _dropped("an entry", f"is a {type(entry).__name__} and not a HookFile")
-    path: object = entry.path
-    if not isinstance(path, str) or not path.strip():
-        return _dropped(f"the entry {entry.name!r}", "has no path")
-    shown = absolute_path(path, root=root, home=home)
+    if entry.path is None or not entry.path.strip():
+        return _dropped(entry, "has no path")
+    shown = absolute_path(entry.path, root=root, home=home)
     source = entry.source
     if source is not None and _untouched(entry, source):
         return source
-    name = str(entry.name or "").strip() or base_name(shown)
+    name = without_lone_surrogates(entry.name.strip()) or base_name(shown)
     read = await _read(entry, shown, root=root, reader=reader)
     real = read.real_path if isinstance(read, Content) else shown
     memory = (
@@ -124,6 +124,9 @@ def _likeness(text: str) -> str:
     return " ".join(text.split())
 
 
-def _dropped(what: str, why: str) -> Notice:
-    text = f"A hook on agent:bootstrap left {what} that {why}; it was dropped. Give each file a name and a path."
+def _dropped(entry: HookFile, why: str) -> Notice:
+    text = (
+        f"A hook on agent:bootstrap left the entry {entry.name!r} that {why}; it was dropped."
+        " Give each file a name and a path."
+    )
     return Notice(NoticeCode.HOOK_ENTRY, "agent:bootstrap", text)

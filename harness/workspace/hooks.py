@@ -1,13 +1,15 @@
 """How code of the gateway's operator may change the prompt files of a run: `agent:bootstrap` hooks.
 
-Hooks run one after the other. Each works on a copy of the file list: a hook that fails, or leaves something that is
-not a list, is reported, and the list goes on as it was before. Nothing a hook does outlasts the run.
+Hooks run one after the other. Each works on a copy of the file list: a hook that fails, or leaves something other than
+a list of files, is reported, and the list goes on as it was before. Nothing a hook does outlasts the run.
 """
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import cast
 
 import anyio
@@ -100,7 +102,10 @@ class BootstrapHooks:
         return self._enabled and any(self._of_event.values())
 
     async def run(self, event: BootstrapEvent) -> BootstrapEvent:
-        """Run the hooks and return the event with the files and notices that they left."""
+        """Run the hooks and return the event with the files and notices that they left.
+
+        Whatever a hook does, the fields of these have the types that they are declared with.
+        """
         if not self._enabled:
             return event
         for registered in (hook for hooks in self._of_event.values() for hook in hooks):
@@ -110,19 +115,22 @@ class BootstrapHooks:
     async def _run_one(self, registered: _Registered, event: BootstrapEvent) -> BootstrapEvent:
         mine = replace(event, files=[replace(file) for file in event.files], notices=list(event.notices))
         try:
-            with anyio.fail_after(self._seconds):
+            with anyio.move_on_after(self._seconds) as limit:
                 answer = registered.hook(mine)
                 if inspect.isawaitable(answer):
                     await answer
-        except TimeoutError:
-            return _failed(event, registered.name, f"took longer than {self._seconds:g} s")
+            if limit.cancelled_caught:
+                return _failed(event, registered.name, f"took longer than {self._seconds:g} s")
+            if problem := _problem(mine):
+                return _failed(event, registered.name, problem)
+            return replace(event, files=[_plain(file) for file in mine.files], notices=list(mine.notices))
+        except asyncio.CancelledError:
+            if _run_is_cancelled():
+                raise
+            return _failed(event, registered.name, "waited for something that was cancelled")
         except Exception as error:  # A hook is foreign code: whatever it raises must not cost the person the turn.
             _log.warning("hook %s failed on agent:bootstrap", registered.name, exc_info=True)
-            return _failed(event, registered.name, f"failed with {type(error).__name__}: {error}")
-        files = cast("object", mine.files)
-        if not isinstance(files, list):
-            return _failed(event, registered.name, f"left a {type(files).__name__} where the list of files was")
-        return replace(event, files=mine.files, notices=mine.notices)
+            return _failed(event, registered.name, f"failed with {_described(error)}")
 
 
 def hook_files(files: Sequence[WorkspaceFile]) -> list[HookFile]:
@@ -137,6 +145,56 @@ def hook_files(files: Sequence[WorkspaceFile]) -> list[HookFile]:
         )
         for file in files
     ]
+
+
+_FIELDS: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("name", (str, NoneType)),
+    ("path", (str, NoneType)),
+    ("content", (str, NoneType)),
+    ("source", (WorkspaceFile, NoneType)),
+)
+"""What the fields of an entry may hold; a name of None is as good as none, and anything says yes or no."""
+
+
+def _problem(event: BootstrapEvent) -> str:
+    """Say what a hook left where something else belongs; empty when all is as it should be."""
+    for what, kind, left in (
+        ("files", HookFile, cast("object", event.files)),
+        ("notices", Notice, cast("object", event.notices)),
+    ):
+        if not isinstance(left, list):
+            return f"left a {_type(left)} where the list of {what} was"
+        for entry in cast("list[object]", left):
+            if not isinstance(entry, kind):
+                return f"left a {_type(entry)} among the {what}, where only a {kind.__name__} may stand"
+    for file in event.files:
+        for name, kinds in _FIELDS:
+            if not isinstance(value := cast("object", getattr(file, name)), kinds):
+                return f"left a file whose {name} is a {_type(value)}"
+    return ""
+
+
+def _plain(file: HookFile) -> HookFile:
+    """Copy an entry, so that nothing the hook still holds can change it."""
+    return HookFile(file.name or "", file.path, file.content, bool(file.missing), file.source)
+
+
+def _type(value: object) -> str:
+    return type(value).__name__
+
+
+def _described(error: Exception) -> str:
+    try:
+        text = str(error)
+    except Exception:  # The error is the hook's own code as well.
+        text = ""
+    return f"{_type(error)}: {text}" if text else _type(error)
+
+
+def _run_is_cancelled() -> bool:
+    """Whether the run itself is being ended, and not only something that it waited for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _failed(event: BootstrapEvent, name: str, what: str) -> BootstrapEvent:

@@ -1,14 +1,15 @@
 """What a workspace file holds now, without reading again what has not changed.
 
-Touches the disk. An unchanged file costs one `stat`; a changed one is inspected and loaded by
-`harness.workspace.guard`. One reader serves all agents: files that several of them share are read and held once.
+Touches the disk. An unchanged file costs one `stat`, and one that is reached by a link or through a folder of the
+workspace also a look at where it leads now; a changed one is inspected and loaded by `harness.workspace.guard`. One
+reader serves all agents: files that several of them share are read and held once.
 """
 
 import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 import anyio
@@ -23,7 +24,7 @@ RETRY_SECONDS = 0.05
 """Pause between attempts (prompt-builder 7.1)."""
 
 CACHE_BYTES = 32 * 1024 * 1024
-"""Size on disk of the texts held, all workspaces together."""
+"""Size on disk of the texts held by one reader, all workspaces together."""
 
 _MOST_PATHS = 4096
 
@@ -38,6 +39,12 @@ class _Seen:
     identity: FileIdentity
     settled: bool
     result: Content | Refused
+    real_root: str
+    """The workspace, with every link followed."""
+    real_path: str
+    """Where the path leads, with every link followed."""
+    direct: bool
+    """Whether the file stands in the workspace itself under this name: no link and no folder on the way to it."""
 
     @property
     def cost(self) -> int:
@@ -77,14 +84,13 @@ class GuardedReader:
         keeps the file from being read is a `Missing` or a `Refused`.
         """
         full = os.path.join(root, path)  # noqa: PTH118 - on every turn, and a Path costs more than the stat
-        identity = _identity_at(full)
-        if isinstance(identity, Missing):
-            self._forget((root, full))
-            return identity
         seen = self._seen.get((root, full))
-        if seen is not None and seen.settled and seen.identity == identity:
+        if seen is not None and seen.settled and _still_holds(seen, root, full):
             self._seen.move_to_end((root, full))
             return seen.result
+        if isinstance(_identity_at(full), Missing):
+            self._forget((root, full))
+            return Missing()
         return await self._read_with_patience(root, full)
 
     async def _read_with_patience(self, root: str, full: str) -> ReadResult:
@@ -113,7 +119,9 @@ class GuardedReader:
         settled = identity.is_settled(now)
         if settled and isinstance(result, Content):
             self._settled[Candidate(result.real_path, identity)] = result
-        return self._remember((root, full), _Seen(identity, settled, result))
+        real_path = found.real_path if isinstance(found, Candidate) else os.path.realpath(full)
+        direct = _is_direct(root, full, real_root, real_path)
+        return self._remember((root, full), _Seen(identity, settled, result, real_root, real_path, direct))
 
     def _load(self, real_root: str, found: Candidate) -> ReadResult:
         held = self._settled.get(found)
@@ -122,7 +130,7 @@ class GuardedReader:
     def _remember(self, key: tuple[str, str], new: _Seen) -> Content | Refused:
         old = self._seen.get(key)
         if old is not None and old.result == new.result:
-            new = _Seen(new.identity, new.settled, old.result)
+            new = replace(new, result=old.result)
         self._forget(key)
         self._seen[key] = new
         self._held_bytes += new.cost
@@ -140,10 +148,31 @@ def _is_unstable(result: Content | Refused) -> bool:
     return isinstance(result, Refused) and result.refusal in _UNSTABLE
 
 
-def _identity_at(path: str) -> FileIdentity | Missing | None:
+def _is_direct(root: str, full: str, real_root: str, real_path: str) -> bool:
+    name = os.path.basename(full)  # noqa: PTH119 - as above
+    here = os.path.join(root, name), os.path.join(real_root, name)  # noqa: PTH118 - as above
+    return (full, real_path) == here
+
+
+def _still_holds(seen: _Seen, root: str, full: str) -> bool:
+    """Whether a file is unchanged and still reached in the way that was judged.
+
+    Moving a folder changes nothing about the files in it, so their identity cannot vouch for the way to them. Whatever
+    takes the place of a direct file, be it a link to that very file, has another identity.
+    """
+    if seen.direct:
+        return _identity_at(full, follow=False) == seen.identity
+    return (
+        _identity_at(full) == seen.identity
+        and os.path.realpath(full) == seen.real_path
+        and os.path.realpath(root) == seen.real_root
+    )
+
+
+def _identity_at(path: str, *, follow: bool = True) -> FileIdentity | Missing | None:
     """Look at what `path` leads to: one system call; None when only a closer look can tell."""
     try:
-        return identity_of(os.stat(path))  # noqa: PTH116 - as above
+        return identity_of(os.stat(path, follow_symlinks=follow))  # noqa: PTH116 - as above
     except (FileNotFoundError, NotADirectoryError):
         return Missing()
     except (OSError, ValueError):

@@ -3,8 +3,10 @@
 Pure values and the sentences that go with them; `harness.workspace.guard` does the reading.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+
+from harness.units import utf16_units
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
 """Largest file that is read at all (prompt-builder 7.1)."""
@@ -24,8 +26,8 @@ class Refusal(Enum):
     TOO_LARGE = "it is over 2 MiB; shorten it"
     RACE = "it was changed or replaced while it was being read; it is tried again on the next turn"
     LINK_LOOP = "its links lead in a circle; remove the link"
-    BAD_PATH = "its path holds a character that no file name can have"
-    UNREADABLE = "the system refused"
+    BAD_PATH = "its path holds a character that no file name can have; correct the path"
+    UNREADABLE = "the system refused; check the path and who may read it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,12 @@ class FileIdentity:
     changed_ns: int
 
     def is_settled(self, now_ns: int) -> bool:
-        """Say whether a further write to the file is sure to change this; see `SETTLED_NS`."""
-        return now_ns - max(self.modified_ns, self.changed_ns) > SETTLED_NS
+        """Say whether a further write to the file is sure to change this; see `SETTLED_NS`.
+
+        Only the time of the last change counts, which nobody can set: a file may be dated in the future. Where the
+        clock was set back, that time lies ahead, and a write now differs from it as well.
+        """
+        return abs(now_ns - self.changed_ns) > SETTLED_NS
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -55,6 +61,11 @@ class Content:
     """None for text that a hook supplied."""
     invalid: int = 0
     """How many byte sequences were not UTF-8 and became replacement characters."""
+    raw_units: int = field(init=False, repr=False, compare=False)
+    """Size of `text` without trailing white space, in UTF-16 units."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "raw_units", utf16_units(self.text.rstrip()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,8 @@ class Refused:
     @property
     def reason(self) -> str:
         """A clause for a person, such as "it is over 2 MiB; shorten it"."""
-        return f"{self.refusal.value}: {self.detail}" if self.detail else self.refusal.value
+        what, mark, fix = self.refusal.value.partition(";")
+        return f"{what}: {self.detail}{mark}{fix}" if self.detail else self.refusal.value
 
 
 ReadResult = Content | Missing | Refused

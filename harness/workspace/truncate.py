@@ -6,10 +6,9 @@ cuts fall between whole characters, so a kept part may be a few units smaller th
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from harness.units import utf16_units
-from harness.workspace.boundaries import head, tail
+from harness.workspace.boundaries import boundary_at_or_after, head, tail
 from harness.workspace.digest import DIGEST_HEADING, choose_lines, omitted_line
 
 SMALLEST_ROOM = 16
@@ -52,9 +51,6 @@ class Truncation:
         return self.removed_units > 0
 
 
-_REMEMBERED = 64
-
-
 def truncate(text: str, *, name: str, limit: int) -> Truncation:
     """Fit `text` into `limit` units.
 
@@ -66,12 +62,6 @@ def truncate(text: str, *, name: str, limit: int) -> Truncation:
         name: The file's name, for the marker; a name of AGENTS.md, in any case, selects the digest.
         limit: UTF-16 units, at least 1.
     """
-    return _truncate(text, name, limit)
-
-
-# A turn on which one file changed cuts that file alone anew.
-@lru_cache(maxsize=_REMEMBERED)
-def _truncate(text: str, name: str, limit: int) -> Truncation:
     text = text.rstrip()
     raw = utf16_units(text)
     if raw <= limit:
@@ -122,13 +112,9 @@ def _shares(limit: int, marker: _Marker) -> tuple[int, int]:
 
 def _first_character(text: str, limit: int, marker: _Marker) -> str:
     """Return the first character of `text` when a marker leaves room for that much, else nothing."""
-    units = 1
-    while units + utf16_units(marker(units, 0)) <= limit:
-        first = head(text, units)
-        if first:
-            return first
-        units += 1
-    return ""
+    first = text[: boundary_at_or_after(text, 1)]
+    units = utf16_units(first)
+    return first if units + utf16_units(marker(units, 0)) <= limit else ""
 
 
 def _with_digest(text: str, raw: int, name: str, limit: int) -> Truncation | None:

@@ -116,3 +116,17 @@ def test_a_flood_of_tokens_is_no_burden() -> None:
     flood = f"{HEARTBEAT_TOKEN} " * 5_000
     assert strip_heartbeat_token(flood) == SILENT
     assert strip_heartbeat_token(f"word {flood}") == told("word")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("> HEARTBEAT_OK", ""),
+        ("HEARTBEAT_OK\u200b", ""),
+        ("ok (HEARTBEAT_OK)", "ok"),
+        ('ok: "HEARTBEAT_OK"', "ok:"),
+        ("Fine (really). HEARTBEAT_OK", "Fine (really)."),
+    ],
+)
+def test_nothing_of_the_frame_around_a_token_is_left(text: str, left: str) -> None:
+    assert strip_heartbeat_token(text).text == left

@@ -47,7 +47,11 @@ POLLS: list[Poll] = [
 ]
 
 
-@pytest.mark.parametrize(("poll", "ack"), list(product(POLLS, Ack)))
+QUOTED = (ExecPoll, CronPoll, CommitmentsPoll)
+"""Polls that quote what somebody or something else said, which stays as it is."""
+
+
+@pytest.mark.parametrize(("poll", "ack"), list(product([poll for poll in POLLS if not isinstance(poll, QUOTED)], Ack)))
 def test_a_turn_hears_of_its_own_convention_and_never_of_the_other(poll: Poll, ack: Ack) -> None:
     """T03."""
     file_path = "/home/pell/HEARTBEAT.md"
@@ -159,3 +163,9 @@ def test_an_event_that_nobody_is_told_of_is_kept_inside() -> None:
 def test_the_pointer_names_the_file_and_quotes_nothing_of_it() -> None:
     """S53."""
     assert heartbeat_pointer(PATH) == f"Heartbeat instructions are in this file; read it before you act:\n- {PATH}"
+
+
+def test_what_a_command_printed_is_quoted_as_it_is() -> None:
+    poll = render_poll(ExecPoll(("wrote /srv/HEARTBEAT_OK.log",)), ack=Ack.TOOL)
+    assert "wrote /srv/HEARTBEAT_OK.log" in poll.text
+    assert not poll.rewritten

@@ -81,3 +81,8 @@ def test_the_tool_reads_the_same_on_every_turn() -> None:
     assert on == Tool("heartbeat_respond", on.description, on.input_schema, on.call)
     assert on.input_schema["required"] == ["outcome", "notify", "summary"]
     assert on.input_schema["additionalProperties"] is False
+
+
+def test_null_for_an_optional_argument_is_as_good_as_none() -> None:
+    full: dict[str, Json] = {"outcome": "no_change", "notify": False, "summary": "All well."}
+    assert read_answer({**full, "notificationText": None, "priority": None, "reason": None}) == read_answer(full)

@@ -52,6 +52,9 @@ def test_the_next_beat_is_the_first_one_after_now(now: datetime, milliseconds: i
         (Intent.EVENT, NOW, NOW - 30 * SECOND, (), RunNow()),
         (Intent.EVENT, NOW, NOW + 3_600 * SECOND, (), RunNow()),
         (Intent.EVENT, NOW, None, FLOOD, Defer(NOW + 10 * SECOND, "flood")),
+        # A beat further ahead than the interval was fixed before the clock was set back.
+        (Intent.SCHEDULED, NOW + timedelta(minutes=30), None, (), Defer(NOW + timedelta(minutes=30), "not-due")),
+        (Intent.SCHEDULED, NOW + timedelta(days=365), None, (), RunNow()),
     ],
 )
 def test_a_wake_runs_or_waits_by_its_intent(
@@ -61,4 +64,7 @@ def test_a_wake_runs_or_waits_by_its_intent(
     recent: tuple[datetime, ...],
     expected: RunNow | Defer,
 ) -> None:
-    assert admit(intent, now=NOW, due=due, last_start=last_start, recent_starts=recent) == expected
+    assert (
+        admit(intent, now=NOW, due=due, every=timedelta(minutes=30), last_start=last_start, recent_starts=recent)
+        == expected
+    )

@@ -85,3 +85,31 @@ def test_a_task_is_due_when_its_interval_has_passed(last: datetime | None, due: 
 
 def test_a_task_without_a_readable_interval_is_never_due() -> None:
     assert due_tasks((HeartbeatTask("never", None, "Do it"),), last_run={}, now=NOW) == ()
+
+
+def test_an_entry_that_begins_with_a_foreign_key_loses_no_other() -> None:
+    block = parse_tasks(
+        "tasks:\n  - name: a\n    interval: 1h\n    prompt: A\n"
+        "  - title: t\n    name: b\n    interval: 1d\n    prompt: B\n"
+    )
+    assert block == TaskBlock(
+        (HeartbeatTask("a", timedelta(hours=1), "A"), HeartbeatTask("b", timedelta(days=1), "B")),
+        "",
+        ("HEARTBEAT.md: the line '- title: t' says nothing that a task can have; remove it",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [
+        ("prompt: |\n      Look at the vents.\n      note: they squeak", "Look at the vents.\nnote: they squeak"),
+        ("prompt: >\n      Look at\n      the vents.", "Look at the vents."),
+        ("prompt: Look at\n      the vents.\n      - each one", "Look at the vents. - each one"),
+    ],
+    ids=["block", "folded", "continued"],
+)
+def test_a_prompt_of_several_lines_is_kept_whole(prompt: str, read: str) -> None:
+    text = f"tasks:\n  - name: a\n    interval: 1h\n    {prompt}\n  - name: b\n    interval: 1d\n    prompt: B\n"
+    assert parse_tasks(text) == TaskBlock(
+        (HeartbeatTask("a", timedelta(hours=1), read), HeartbeatTask("b", timedelta(days=1), "B")), "", ()
+    )

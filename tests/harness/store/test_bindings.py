@@ -62,7 +62,7 @@ async def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
     async with bindings_at(path) as bindings:
         await bindings.put(Binding("codex", "chat", "thread"))
         with sqlite3.connect(path) as other:
-            other.execute("CREATE TRIGGER full BEFORE UPDATE ON bindings BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+            other.execute("CREATE TRIGGER full BEFORE INSERT ON bindings BEGIN SELECT RAISE(ABORT, 'disk full'); END")
         other.close()
         with pytest.raises(StoreError, match="disk full"):
             await bindings.put(Binding("codex", "chat", "another"))

@@ -1,5 +1,7 @@
 """A run gets its workspace's files in order, and hears why it does not get the others."""
 
+import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from harness.layers import LayerName
 from harness.settings import HeartbeatSettings
 from harness.workspace.bootstrap import HOOK_REMOVED, Bootstrap, BootstrapFiles, BootstrapRequest
 from harness.workspace.entries import LeftOutFile, NoticeCode
-from harness.workspace.filters import BOOTSTRAP_DONE, HEARTBEAT_OFF
+from harness.workspace.filters import HEARTBEAT_OFF, NO_FILE
 from harness.workspace.hooks import BootstrapEvent, BootstrapHooks, Hook, HookFile
 from harness.workspace.memory_files import MemoryKind
 from harness.workspace.names import LOAD_ORDER, ContextMode, RunKind
@@ -59,7 +61,7 @@ async def test_missing_files_have_entries_save_for_the_memory(tmp_path: Path) ->
     resolved = await resolve(tmp_path)
     assert names(resolved) == ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md"]
     assert all(file.missing for file in resolved.files)
-    assert resolved.left_out == (LeftOutFile("BOOTSTRAP.md", f"{tmp_path}/BOOTSTRAP.md", BOOTSTRAP_DONE),)
+    assert resolved.left_out == (LeftOutFile("BOOTSTRAP.md", f"{tmp_path}/BOOTSTRAP.md", NO_FILE),)
 
 
 async def test_a_memory_in_other_letters_and_daily_notes_are_no_prompt_files(tmp_path: Path) -> None:
@@ -224,7 +226,6 @@ async def test_useless_hook_entries_are_dropped_and_duplicates_keep_the_first(wo
             HookFile("SOUL.md", " ./SOUL.md ", "a second soul"),
             HookFile("", "packages/x/TOOLS.md", "no name \ud800"),
         ]
-        event.files.append("C.md")  # type: ignore[arg-type]
 
     resolved = await resolve(workspace, careless)
     assert texts(resolved)["SOUL.md"] == CONTENTS["SOUL.md"]
@@ -232,7 +233,6 @@ async def test_useless_hook_entries_are_dropped_and_duplicates_keep_the_first(wo
     assert [notice.text.partition(";")[0] for notice in resolved.notices] == [
         "A hook on agent:bootstrap left the entry 'A.md' that has no path",
         "A hook on agent:bootstrap left the entry 'B.md' that has no path",
-        "A hook on agent:bootstrap left an entry that is a str and not a HookFile",
         f"{workspace}/SOUL.md is not repeated in the prompt: it is the same file as SOUL.md.",
     ]
 
@@ -292,3 +292,75 @@ async def test_an_untouched_file_keeps_its_identity_through_hooks(workspace: Pat
     resolved = await resolve(workspace, look)
     reads = [file.read for file in resolved.files]
     assert all(isinstance(read, Content) and read.identity is not None for read in reads)
+
+
+def _odd_entry(event: BootstrapEvent) -> None:
+    event.files.append("AGENTS.md")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def _no_notices(event: BootstrapEvent) -> None:
+    event.notices = None  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _bytes_for_text(event: BootstrapEvent) -> None:
+    event.files.append(HookFile("SOUL.md", "S.md", b"x"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def _unspeakable(event: BootstrapEvent) -> None:
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("not even that")
+
+    raise UnspeakableError
+
+
+@pytest.mark.parametrize("hook", [_odd_entry, _no_notices, _bytes_for_text, _unspeakable])
+async def test_whatever_a_hook_leaves_the_turn_goes_on_without_it(
+    workspace: Path, hook: Callable[[BootstrapEvent], None]
+) -> None:
+    """S66; a second hook still runs, on what was there before the odd one."""
+
+    def after(event: BootstrapEvent) -> None:
+        event.files.append(HookFile("TOOLS.md", "packages/x/TOOLS.md", "from the second"))
+
+    hooks = BootstrapHooks()
+    hooks.register(hook, name="odd")
+    hooks.register(after, name="second")
+    resolved = await Bootstrap(GuardedReader(), hooks=hooks).resolve(BootstrapRequest(str(workspace), "main"))
+    assert texts(resolved)["SOUL.md"] == CONTENTS["SOUL.md"]
+    assert resolved.files[-1].text == "from the second"
+    assert [notice.code for notice in resolved.notices] == [NoticeCode.HOOK_FAILED]
+    assert "'odd'" in resolved.notices[0].text or "odd" in resolved.notices[0].text
+
+
+async def test_a_path_that_no_file_can_have_is_dropped_with_a_word(workspace: Path) -> None:
+    def impossible(event: BootstrapEvent) -> None:
+        event.files.append(HookFile("SOUL.md", "a\0b", "x"))
+
+    resolved = await resolve(workspace, impossible)
+    assert texts(resolved)["SOUL.md"] == CONTENTS["SOUL.md"]
+    assert [notice.code for notice in resolved.notices] == [NoticeCode.HOOK_ENTRY]
+
+
+async def test_a_cancelled_task_of_a_hook_does_not_cancel_the_turn(workspace: Path) -> None:
+    async def waits_for_a_cancelled_task(event: BootstrapEvent) -> None:
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        task.cancel()
+        await task
+
+    hooks = BootstrapHooks()
+    hooks.register(waits_for_a_cancelled_task, name="odd")
+    resolved = await Bootstrap(GuardedReader(), hooks=hooks).resolve(BootstrapRequest(str(workspace), "main"))
+    assert [notice.code for notice in resolved.notices] == [NoticeCode.HOOK_FAILED]
+
+
+async def test_the_same_files_are_the_very_same_value_until_one_changes(workspace: Path) -> None:
+    bootstrap = Bootstrap(GuardedReader(now_ns=lambda: time.time_ns() + 10**10))
+    request = BootstrapRequest(str(workspace), "main")
+    first, second = await bootstrap.resolve(request), await bootstrap.resolve(request)
+    (workspace / "SOUL.md").write_text("another", encoding="utf-8")
+    third = await bootstrap.resolve(request)
+    other = await bootstrap.resolve(BootstrapRequest(str(workspace), "main", run=RunKind.HEARTBEAT))
+    assert second is first
+    assert texts(third)["SOUL.md"] == "another"
+    assert other is not third

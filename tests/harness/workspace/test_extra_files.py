@@ -118,3 +118,17 @@ def test_braces_are_written_out_up_to_a_bound() -> None:
 async def test_a_search_that_is_too_wide_is_reported(workspace: Path) -> None:
     resolved = await resolve(workspace, ["{a,b}" * 12])
     assert [(notice.code, "make it narrower" in notice.text) for notice in resolved.notices] == [(NoticeCode.IO, True)]
+
+
+def test_one_looped_link_hides_no_neighbour(tmp_path: Path) -> None:
+    (tmp_path / "p" / "a").mkdir(parents=True)
+    (tmp_path / "p" / "a" / "AGENTS.md").write_text("x")
+    (tmp_path / "p" / "loop").symlink_to("loop")
+    assert Globber().find(str(tmp_path), "p/*/AGENTS.md") == ["p/a/AGENTS.md"]
+
+
+def test_two_stars_at_the_end_find_the_prompt_files_at_every_depth(tmp_path: Path) -> None:
+    (tmp_path / "p" / "a" / "b").mkdir(parents=True)
+    for path in ("p/AGENTS.md", "p/a/b/TOOLS.md", "p/a/notes.txt"):
+        (tmp_path / path).write_text("x")
+    assert Globber().find(str(tmp_path), "p/**") == ["p/AGENTS.md", "p/a/b/TOOLS.md"]

@@ -168,5 +168,7 @@ def test_a_request_to_try_again_is_passed_on(root: Path) -> None:
 
 
 def test_every_refusal_says_what_to_do() -> None:
-    assert [Refused(refusal).reason for refusal in Refusal] == [refusal.value for refusal in Refusal]
-    assert Refused(Refusal.UNREADABLE, "Permission denied").reason == "the system refused: Permission denied"
+    told = {refusal: Refused(refusal, "Permission denied").reason for refusal in Refusal}
+    assert told[Refusal.UNREADABLE] == "the system refused: Permission denied; check the path and who may read it"
+    # A cause, and after a semicolon what to do about it.
+    assert [refusal for refusal, text in told.items() if "; " not in text] == []

@@ -154,3 +154,30 @@ async def test_a_refusal_in_one_workspace_does_not_hold_in_another(tmp_path: Pat
     path = str(tmp_path / "inner" / "SOUL.md")
     assert await reader.read(str(tmp_path / "inner"), path) == Refused(Refusal.OUTSIDE)
     assert isinstance(await reader.read(str(tmp_path), path), Content)
+
+
+async def test_a_link_that_leads_elsewhere_after_a_move_is_followed_anew(tmp_path: Path) -> None:
+    workspace, outside = tmp_path / "w", tmp_path / "out"
+    (workspace / "notes").mkdir(parents=True)
+    outside.mkdir()
+    (workspace / "notes" / "x.md").write_text("about the owner")
+    (workspace / "USER.md").symlink_to("notes/x.md")
+    reader = Disk().reader()
+    before = await reader.read(str(workspace), "USER.md")
+    (workspace / "notes").rename(outside / "notes")
+    (workspace / "USER.md").unlink()
+    (workspace / "USER.md").symlink_to(outside / "notes" / "x.md")
+    assert isinstance(before, Content)
+    assert await reader.read(str(workspace), "USER.md") == Refused(Refusal.OUTSIDE)
+
+
+async def test_a_file_dated_in_the_future_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "SOUL.md").write_text("dry")
+    os.utime(tmp_path / "SOUL.md", (4_000_000_000, 4_000_000_000))
+    disk = Disk()
+    reader = disk.reader()
+    first = await reader.read(str(tmp_path), "SOUL.md")
+    opened = disk.opened
+    for _ in range(4):
+        assert await reader.read(str(tmp_path), "SOUL.md") is first
+    assert disk.opened == opened

@@ -1,5 +1,7 @@
 """A file that is too long keeps its beginning and its end, says so, and never breaks a character."""
 
+import time
+
 import pytest
 import regex
 from hypothesis import example, given, settings
@@ -237,3 +239,14 @@ def test_a_clamped_line_ends_in_an_ellipsis_when_that_fits(budget: int, text: st
 def test_a_cut_in_half_a_million_joined_flags_is_found_at_once() -> None:
     flags = "🇩🇪" * 250_000
     assert boundary_at_or_before(flags, 499_999) == 499_998
+
+
+@pytest.mark.parametrize("joined", ["\u0301", "\u200d\U0001f692"], ids=["accents", "joined emoji"])
+def test_a_character_longer_than_the_limit_is_left_out_at_a_cost_linear_in_its_length(joined: str) -> None:
+    def cost(parts: int) -> float:
+        start = time.process_time()
+        found = truncate("a" + joined * parts, name="SOUL.md", limit=parts // 2)
+        assert found.text.startswith(("a", "\n", "["))
+        return max(time.process_time() - start, 1e-4)
+
+    assert cost(20_000) / cost(2_000) < 60  # ten times the text; a quadratic search takes a hundred times as long
