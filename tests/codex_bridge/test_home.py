@@ -119,7 +119,7 @@ GATEWAY = {
     "PYTHONPATH": "/work",
     "GATEWAY_HOME": "/home/sample",
     "EMPTY": "",
-    "PWD": "/work/gateway",
+    "PWD": "/srv/gateway",
 }
 
 
