@@ -220,10 +220,10 @@ class CodexHarness:
                 await self._stop(turn)  # it may run all the same
                 raise
             turn.push(ledger.accept(started.turn))
+            if with_context:  # before a stop, which may forget the thread
+                await self._threads.carried(thread, turn)
             if turn.stopped:
                 await self._stop(turn)
-            if with_context:
-                await self._threads.carried(thread, turn)
 
     async def _stop(self, turn: CodexTurn) -> None:
         """Send turn/interrupt and wait for the end: until then a new turn/start would join the old turn."""
@@ -240,7 +240,7 @@ class CodexHarness:
             await turn.buffer.wait()  # the loss of a server that was closed is told by another task
         if turn.buffer.result is None:
             logger.warning("turn %s does not stop; its conversation goes on in a new thread", ledger.turn_id)
-            await self._threads.forget(connection, turn.request.session_key)
+            await self._threads.drop(connection, turn.request.session_key)
             turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
             turn.push(ledger.stop())
 

@@ -1,5 +1,6 @@
 """Which thread a turn runs on: the one that is loaded, the one that is remembered, or a new one."""
 
+import logging
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,8 +10,11 @@ from codex_bridge.params import ThreadSettings, thread_resume, thread_start
 from codex_bridge.servers import Connection, OpenThread
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
+from harness.errors import StoreError
 from harness.store.bindings import Binding, Bindings
 from harness.turns import Notice
+
+logger = logging.getLogger(__name__)
 
 GONE = ("no rollout found", "thread not found")
 """Words by which the server says that it has no such thread; it has one code for every refusal."""
@@ -33,6 +37,8 @@ class Threads:
         self._bindings = bindings
         self._backend = backend
         self._settings = settings
+        self._dropped: set[str] = set()
+        """Conversations whose thread must not be used again, whatever the store says."""
 
     async def open(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         """Give the thread that the turn runs on, loaded by the server of `connection`.
@@ -48,22 +54,40 @@ class Threads:
         if loaded is not None:
             _tell_changes(loaded, turn)
             return loaded
-        bound = await self._bindings.get(self._backend, key)
+        bound = None if key in self._dropped else await self._bindings.get(self._backend, key)
         resumed = await self._resume(connection, bound, turn) if bound is not None else None
         return resumed or await self._start(connection, turn)
 
     async def forget(self, connection: Connection | None, session_key: str) -> None:
-        """Let the next turn of a conversation begin a new thread."""
-        await self._bindings.forget(self._backend, session_key)
+        """Let the next turn of a conversation begin a new thread.
+
+        Raises:
+            StoreError: The store cannot be written. Until this process ends the thread is not used again all the same.
+        """
+        self._dropped.add(session_key)
         if connection is not None:
             connection.threads.pop(session_key, None)
+        await self._bindings.forget(self._backend, session_key)
+        self._dropped.discard(session_key)
+
+    async def drop(self, connection: Connection | None, session_key: str) -> None:
+        """Forget a thread that does not end its turn; a store that fails is only logged, as the turn must end."""
+        try:
+            await self.forget(connection, session_key)
+        except StoreError as error:
+            logger.warning("forgetting the thread of %s: %s", session_key, error)
 
     async def carried(self, thread: OpenThread, turn: CodexTurn) -> None:
-        """Remember that the conversation holds the turn's context block now."""
-        digest = digest_of(turn.lanes.turn_context)
+        """Remember that the conversation holds the turn's context block now.
+
+        The turn runs already, so a store that fails is only logged: the block is sent once more after a restart.
+        """
+        digest = thread.carried = digest_of(turn.lanes.turn_context)
         binding = Binding(self._backend, turn.request.session_key, thread.opened.thread.id, digest)
-        await self._bindings.put(binding)
-        thread.carried = digest
+        try:
+            await self._bindings.put(binding)
+        except StoreError as error:
+            logger.warning("remembering what %s holds: %s", turn.request.session_key, error)
 
     async def _start(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         params = thread_start(turn.request, turn.lanes, self._settings)
@@ -71,6 +95,7 @@ class Threads:
         opened = await connection.server.client.call(THREAD_START, params)
         # First the store: a thread that is used without being remembered would be lost at the next start.
         await self._bindings.put(Binding(self._backend, turn.request.session_key, opened.thread.id))
+        self._dropped.discard(turn.request.session_key)
         return _keep(connection, turn, opened, carried="")
 
     async def _resume(self, connection: Connection, bound: Binding, turn: CodexTurn) -> OpenThread | None:

@@ -311,7 +311,8 @@ def _first_run(found: BootstrapFiles, situation: Situation) -> FirstRunMode:
             primary=True,
             trigger="user" if situation.trigger is Trigger.CHAT else situation.trigger.value,
             file_access=True,
-            own_workspace=True,
+            # The ritual writes who the agent and its owner are: nobody else is led through it.
+            own_workspace=situation.audience is Audience.OWNER,
         )
     )
 

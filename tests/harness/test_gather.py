@@ -143,6 +143,13 @@ async def test_a_first_run_carries_its_ritual_until_the_workspace_is_set_up(work
     assert reason(later, LayerName.BOOTSTRAP) == "the file does not exist"
 
 
+@pytest.mark.parametrize("audience", [Audience.GROUP, Audience.OTHER_DIRECT])
+async def test_nobody_but_the_owner_is_led_through_the_ritual(workspace: Path, audience: Audience) -> None:
+    (workspace / "BOOTSTRAP.md").write_text("BOOT_M99 Say hello.", encoding="utf-8")
+    gathered = await look(plain_settings(workspace), audience=audience)
+    assert where(gathered, "BOOT_M99") == {"BOOT_M99": []}
+
+
 async def test_without_injection_nothing_of_the_workspace_is_copied(workspace: Path) -> None:
     settings = replace(plain_settings(workspace), files=FileSettings(injection=ContextInjection.NEVER))
     gathered = await look(settings)
