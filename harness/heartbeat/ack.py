@@ -43,6 +43,15 @@ _TRAILING = re.compile(rf"(?<![A-Za-z0-9_]){_TOKEN}(?P<tail>\W{{0,4}})\Z")
 _REACH = 40
 """How far from the end a token with its marks and what may follow it can begin."""
 _TAG = re.compile(r"<[^<>]*>|&nbsp;", re.IGNORECASE)
+_OPENERS = {
+    **{closer: opener for opener, closer in ("()", "[]", "{}", "<>", "（）", "【】", "「」", "『』", "«»", '""', "''")},  # noqa: RUF001
+    "\N{RIGHT SINGLE QUOTATION MARK}": "\N{LEFT SINGLE QUOTATION MARK}",
+    "”": "“„",
+    "“": "„",
+}
+"""What a bracket or quotation mark may close."""
+_UNSEEN = frozenset({"Cc", "Cf"})
+_SAYS_NOTHING = re.compile(r"P.|Sm|C[cf]")
 _EDGE_MARKS = " \t\r\n*`~_"
 _NOTIFY_FALSE = re.compile(rf"{_MARK}*notify\s*=\s*false{_MARK}*", re.IGNORECASE)
 
@@ -66,10 +75,6 @@ def strip_heartbeat_token(
     if not rest or (mode is AckMode.HEARTBEAT and utf16_units(rest) <= ack_limit(ack_max_chars)):
         return Stripped("", silent=True, stripped=True)
     return Stripped(rest, silent=False, stripped=True)
-
-
-_OPENERS = {")": "(", "]": "[", "}": "{", '"': '"', "'": "'", "”": "“", "\u2019": "\u2018", "»": "«"}
-_SAYS_NOTHING = re.compile(r"P.|Sm|Cf|Cc")
 
 
 def _off_the_edges(trimmed: str) -> str | None:
@@ -98,14 +103,16 @@ def _peeled(text: str) -> str | None:
 
 
 def _joined(before: str, tail: str) -> str:
-    """Join what stood around a token at the end: its full stop now ends the sentence before it."""
+    """Join what stood around a token at the end: its full stop now ends the sentence before it.
+
+    Brackets and quotation marks that stood around the token alone go with it.
+    """
     if not before or not _is_punctuation(tail):
         return f"{before} {tail}".strip()
-    opener = _OPENERS.get(tail[:1], "")
-    if opener and before.endswith(opener):
-        # The pair stood around the token alone.
-        return before[: -len(opener)].rstrip()
-    return before if _is_punctuation(before[-1]) else before + tail
+    tail = "".join(mark for mark in tail if unicodedata.category(mark) not in _UNSEEN)
+    while before and tail and before[-1] in _OPENERS.get(tail[0], ""):
+        before, tail = before[:-1].rstrip(), tail[1:].lstrip()
+    return before if not before or _is_punctuation(before[-1]) else before + tail
 
 
 def _is_punctuation(text: str) -> bool:

@@ -142,11 +142,12 @@ def _base(prompt: str | None, ack: Ack) -> tuple[str, bool]:
 
 
 def _tasks(tasks: tuple[HeartbeatTask, ...], context: str, ack: Ack) -> tuple[str, bool]:
-    written = "\n".join(f"- {task.name}: {task.prompt}" for task in tasks)
+    # The directives of the file may already stand in a task's own words.
+    quoted = bool(context) and not any(context in task.prompt for task in tasks)
+    # The lines of a task are indented, as they may hold a list of their own.
+    written = "\n".join(f"- {task.name}: {task.prompt}".replace("\n", "\n  ") for task in tasks)
     listed, rest = wording.one_convention(written, ack), wording.one_convention(context, ack)
     text = f"{wording.TASKS_OPENING}\n{listed}\n\n{wording.CLOSING[ack]}"
-    # The directives of the file may already stand in a task's own words.
-    quoted = bool(rest) and rest not in text
     if quoted:
         text = f"{text}\n\n{wording.CONTEXT_HEADING}\n{rest}"
     return text, listed != written or (quoted and rest != context)

@@ -7,17 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice, takewhile
 
 from harness.durations import parse_duration
 from harness.heartbeat.heartbeat_file import without_comments
+from harness.heartbeat.task_lines import FIELDS, TaskLines, is_field
 
 _HEAD = re.compile(r"tasks:\s*")
-_FIELD = re.compile(r"(?P<indent>\s*)(?P<dash>-\s+)?(?P<key>name|interval|prompt):(?P<value>.*)")
-_ITEM = re.compile(r"\s*-(?:\s+|$)")
-_ANY_FIELD = re.compile(r"(?P<key>[A-Za-z][\w-]*):(?P<value>.*)")
-_REQUIRED = ("name", "interval", "prompt")
-_BLOCK_SIGNS = {"|": "\n", "|-": "\n", ">": " ", ">-": " "}
-"""How YAML begins a text of several lines, and what joins them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +34,29 @@ class TaskBlock:
     context: str
     """The rest of the file, trimmed."""
     problems: tuple[str, ...]
-    """One sentence for each entry that cannot run as written."""
+    """One sentence for each line and each entry that cannot be used as written."""
 
 
 def parse_tasks(text: str) -> TaskBlock:
     """Read the `tasks:` list of a HEARTBEAT.md line by line (prompt-builder 10.5).
 
-    A line that is neither indented nor a field of a task ends the list; it and all other lines are `context`.
+    A line that is neither indented nor part of a task ends the list; it and all other lines are `context`. What the
+    list holds and no task can use is named in `problems`.
     """
     lines = without_comments(text.removeprefix("\ufeff")).splitlines()
     start = next((i for i, line in enumerate(lines) if _HEAD.fullmatch(line)), None)
     if start is None:
         return TaskBlock((), "\n".join(lines).strip(), ())
     end = start + 1
-    while end < len(lines) and _in_block(lines[end]):
+    while end < len(lines) and _in_block(lines, end):
         end += 1
-    entries, strange = _entries(lines[start + 1 : end])
-    tasks, problems = _tasks(entries)
+    listed = TaskLines()
+    listed.read(lines[start + 1 : end])
+    tasks, problems = _tasks(listed.entries)
+    strange = tuple(
+        f"HEARTBEAT.md: the line {line!r} is not used: a task has one name, one interval and one prompt; remove it"
+        for line in listed.strange
+    )
     context = "\n".join(lines[:start] + lines[end:]).strip()
     return TaskBlock(tasks, context, strange + problems)
 
@@ -76,44 +78,13 @@ def _is_due(task: HeartbeatTask, last: datetime | None, now: datetime) -> bool:
     return last is None or last > now or now - last >= task.interval
 
 
-def _in_block(line: str) -> bool:
-    return not line.strip() or line[0].isspace() or _FIELD.fullmatch(line) is not None
-
-
-def _entries(lines: list[str]) -> tuple[list[dict[str, str]], tuple[str, ...]]:
-    """Read the entries, and say which lines are none of theirs.
-
-    Every `- ` begins an entry. A line that is indented deeper than the `prompt` before it goes on with it.
-    """
-    entries: list[dict[str, str]] = []
-    strange: list[str] = []
-    prompt_at: int | None = None
-    joint = " "
-    for line in filter(str.strip, lines):
-        item = None if prompt_at is not None and _indent(line) > prompt_at else _ITEM.match(line)
-        at = item.end() if item else _indent(line)
-        if prompt_at is not None and not item and at > prompt_at:
-            said = entries[-1]["prompt"]
-            entries[-1]["prompt"] = f"{said}{joint}{line.strip()}" if said else line.strip()
-            continue
-        prompt_at = None
-        if item or not entries:
-            entries.append({})
-        field = _ANY_FIELD.fullmatch(line[at:].strip()) if line[at:].strip() else None
-        if field is None or field["key"] not in _REQUIRED:
-            if line[at:].strip():
-                strange.append(f"HEARTBEAT.md: the line {line.strip()!r} says nothing that a task can have; remove it")
-            continue
-        value = _unquoted(field["value"])
-        if field["key"] == "prompt":
-            prompt_at, joint = at, _BLOCK_SIGNS.get(value, " ")
-            value = "" if value in _BLOCK_SIGNS else value
-        entries[-1][field["key"]] = value
-    return entries, tuple(strange)
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _in_block(lines: list[str], number: int) -> bool:
+    line = lines[number]
+    if not line.strip() or line[0].isspace() or is_field(line):
+        return True
+    # An item that begins with some other key is one all the same when the lines that belong to it are those of a task.
+    below = takewhile(lambda line: not line.strip() or line[0].isspace(), islice(lines, number + 1, None))
+    return line.startswith("- ") and any(map(is_field, below))
 
 
 def _tasks(entries: list[dict[str, str]]) -> tuple[tuple[HeartbeatTask, ...], tuple[str, ...]]:
@@ -121,7 +92,7 @@ def _tasks(entries: list[dict[str, str]]) -> tuple[tuple[HeartbeatTask, ...], tu
     problems: list[str] = []
     for number, entry in enumerate(entries, 1):
         called = f"task {entry['name']!r}" if entry.get("name") else f"task number {number}"
-        absent = [key for key in _REQUIRED if not entry.get(key)]
+        absent = [key for key in FIELDS if not entry.get(key)]
         if absent:
             problems.append(f"HEARTBEAT.md: {called} is left out: it has no {' and no '.join(absent)}")
             continue
@@ -135,10 +106,3 @@ def _tasks(entries: list[dict[str, str]]) -> tuple[tuple[HeartbeatTask, ...], tu
             )
         tasks[entry["name"]] = HeartbeatTask(entry["name"], interval, entry["prompt"])
     return tuple(tasks.values()), tuple(problems)
-
-
-def _unquoted(value: str) -> str:
-    text = value.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1].strip()
-    return text

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from harness.workspace.reads import MAX_FILE_BYTES, Content, FileIdentity, Missing, Refusal, Refused
+from harness.workspace.reads import MAX_FILE_BYTES, MISSING, Content, FileIdentity, Missing, Refusal, Refused
 
 TRANSIENT = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EINTR})
 """Errors that are worth another attempt (prompt-builder 7.1)."""
@@ -147,7 +147,7 @@ def _failure(error: OSError) -> Missing | Refused:
     if error.errno in TRANSIENT:
         raise TransientReadError(error.errno, error.strerror) from error
     if error.errno in _GONE:
-        return Missing()
+        return MISSING
     if error.errno == errno.ELOOP:
         return Refused(Refusal.LINK_LOOP)
     return Refused(Refusal.UNREADABLE, error.strerror or "unknown error")

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import anyio
 
 from harness.workspace.guard import Candidate, TransientReadError, identity_of, inspect, load
-from harness.workspace.reads import Content, FileIdentity, Missing, ReadResult, Refusal, Refused
+from harness.workspace.reads import MISSING, Content, FileIdentity, Missing, ReadResult, Refusal, Refused
 
 ATTEMPTS = 3
 """How often a read is tried when the system, or a writer in mid-write, asks for patience (prompt-builder 7.1)."""
@@ -90,7 +90,7 @@ class GuardedReader:
             return seen.result
         if isinstance(_identity_at(full), Missing):
             self._forget((root, full))
-            return Missing()
+            return MISSING
         return await self._read_with_patience(root, full)
 
     async def _read_with_patience(self, root: str, full: str) -> ReadResult:
@@ -174,6 +174,6 @@ def _identity_at(path: str, *, follow: bool = True) -> FileIdentity | Missing | 
     try:
         return identity_of(os.stat(path, follow_symlinks=follow))  # noqa: PTH116 - as above
     except (FileNotFoundError, NotADirectoryError):
-        return Missing()
+        return MISSING
     except (OSError, ValueError):
         return None

@@ -73,6 +73,10 @@ class Missing:
     """Nothing is at the path."""
 
 
+MISSING = Missing()
+"""The value that readers give, so that what is still missing is the very same result."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Something is at the path, but it was not read."""

@@ -125,8 +125,18 @@ def test_a_flood_of_tokens_is_no_burden() -> None:
         ("HEARTBEAT_OK\u200b", ""),
         ("ok (HEARTBEAT_OK)", "ok"),
         ('ok: "HEARTBEAT_OK"', "ok:"),
+        ('ok ("HEARTBEAT_OK").', "ok."),
+        ("ok „HEARTBEAT_OK“", "ok"),
+        ("Fine HEARTBEAT_OK\u200b", "Fine"),
+        ("| HEARTBEAT_OK |", ""),
+        ("(all is well HEARTBEAT_OK)", "(all is well)"),
         ("Fine (really). HEARTBEAT_OK", "Fine (really)."),
     ],
 )
 def test_nothing_of_the_frame_around_a_token_is_left(text: str, left: str) -> None:
     assert strip_heartbeat_token(text).text == left
+
+
+def test_four_marks_may_follow_a_token_at_the_end_and_five_may_not() -> None:
+    assert strip_heartbeat_token("All fine HEARTBEAT_OK!!!!") == told("All fine!!!!")
+    assert strip_heartbeat_token("All fine HEARTBEAT_OK!!!!!") == untouched("All fine HEARTBEAT_OK!!!!!")

@@ -23,6 +23,8 @@ def hours(start: str, end: str, zone: str = "Europe/Rome") -> ActiveHours:
         ("08:00", "22:00", "06:59", False),
         ("08:00", "22:00", "20:59", True),
         ("08:00", "22:00", "21:00", False),  # 22:00: the end does not
+        ("22:00", "06:00", "21:00", True),  # 22:00: the start belongs to hours over midnight too
+        ("22:00", "06:00", "20:59", False),
         ("22:00", "06:00", "22:30", True),
         ("22:00", "06:00", "04:59", True),
         ("22:00", "06:00", "05:00", False),

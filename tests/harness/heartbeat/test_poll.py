@@ -165,7 +165,31 @@ def test_the_pointer_names_the_file_and_quotes_nothing_of_it() -> None:
     assert heartbeat_pointer(PATH) == f"Heartbeat instructions are in this file; read it before you act:\n- {PATH}"
 
 
-def test_what_a_command_printed_is_quoted_as_it_is() -> None:
-    poll = render_poll(ExecPoll(("wrote /srv/HEARTBEAT_OK.log",)), ack=Ack.TOOL)
-    assert "wrote /srv/HEARTBEAT_OK.log" in poll.text
-    assert not poll.rewritten
+@pytest.mark.parametrize(
+    ("poll", "line"),
+    [
+        (ExecPoll(("wrote /srv/HEARTBEAT_OK.log",)), "- wrote /srv/HEARTBEAT_OK.log"),
+        (CronPoll(("Ask Ada what HEARTBEAT_OK means",)), "- Ask Ada what HEARTBEAT_OK means"),
+        (CommitmentsPoll(("Explain HEARTBEAT_OK to Ada",)), "- Explain HEARTBEAT_OK to Ada"),
+    ],
+)
+def test_what_is_quoted_is_quoted_as_it_is(poll: Poll, line: str) -> None:
+    rendered = render_poll(poll, ack=Ack.TOOL)
+    assert (rendered.text.splitlines()[1], rendered.rewritten) == (line, False)
+
+
+def test_a_task_is_put_in_terms_of_the_turns_own_convention() -> None:
+    own, other = render_poll(TasksPoll((VENTS,)), ack=Ack.TOKEN), render_poll(TasksPoll((VENTS,)), ack=Ack.TOOL)
+    assert (own.text.splitlines()[1], own.rewritten) == ("- vents: Check the vents, else say HEARTBEAT_OK", False)
+    assert (other.text.splitlines()[1], other.rewritten) == (
+        "- vents: Check the vents, else say heartbeat_respond with notify=false",
+        True,
+    )
+
+
+def test_the_lines_of_a_task_stay_below_its_name() -> None:
+    task = HeartbeatTask("ferns", timedelta(hours=1), "Water:\n- the big one")
+    assert render_poll(TasksPoll((task,)), ack=Ack.TOKEN).text.splitlines()[1:3] == [
+        "- ferns: Water:",
+        "  - the big one",
+    ]

@@ -85,4 +85,7 @@ def test_the_tool_reads_the_same_on_every_turn() -> None:
 
 def test_null_for_an_optional_argument_is_as_good_as_none() -> None:
     full: dict[str, Json] = {"outcome": "no_change", "notify": False, "summary": "All well."}
-    assert read_answer({**full, "notificationText": None, "priority": None, "reason": None}) == read_answer(full)
+    assert read_answer({**full, "notificationText": None, "priority": None, "reason": None, "nextCheck": None}) == (
+        HeartbeatAnswer(Outcome.NO_CHANGE, False, "All well.")
+    )
+    assert read_answer({**full, "summary": None}) == "summary must be a text."

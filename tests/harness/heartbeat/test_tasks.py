@@ -23,6 +23,7 @@ Write short reports.
 """
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 VENTS = HeartbeatTask("vents", timedelta(minutes=30), "Check the vents")
+UNUSED = "is not used: a task has one name, one interval and one prompt; remove it"
 FERNS = HeartbeatTask("ferns", timedelta(minutes=2), "Water the ferns")
 
 
@@ -95,7 +96,7 @@ def test_an_entry_that_begins_with_a_foreign_key_loses_no_other() -> None:
     assert block == TaskBlock(
         (HeartbeatTask("a", timedelta(hours=1), "A"), HeartbeatTask("b", timedelta(days=1), "B")),
         "",
-        ("HEARTBEAT.md: the line '- title: t' says nothing that a task can have; remove it",),
+        (f"HEARTBEAT.md: the line '- title: t' {UNUSED}",),
     )
 
 
@@ -103,13 +104,73 @@ def test_an_entry_that_begins_with_a_foreign_key_loses_no_other() -> None:
     ("prompt", "read"),
     [
         ("prompt: |\n      Look at the vents.\n      note: they squeak", "Look at the vents.\nnote: they squeak"),
-        ("prompt: >\n      Look at\n      the vents.", "Look at the vents."),
+        ("prompt: |2- # all of it\n      Look:\n        - name: b\n\n      Go.\n", "Look:\n  - name: b\n\nGo."),
+        ("prompt: >\n      Look at\n      the vents.\n\n      Go.", "Look at the vents.\nGo."),
         ("prompt: Look at\n      the vents.\n      - each one", "Look at the vents. - each one"),
+        ("prompt:\n      Look at\n      the vents.", "Look at the vents."),
+        ('prompt: "Look at\n      the vents."', "Look at the vents."),
     ],
-    ids=["block", "folded", "continued"],
+    ids=["block", "block with signs", "folded", "continued", "begun below", "quoted"],
 )
 def test_a_prompt_of_several_lines_is_kept_whole(prompt: str, read: str) -> None:
     text = f"tasks:\n  - name: a\n    interval: 1h\n    {prompt}\n  - name: b\n    interval: 1d\n    prompt: B\n"
     assert parse_tasks(text) == TaskBlock(
         (HeartbeatTask("a", timedelta(hours=1), read), HeartbeatTask("b", timedelta(days=1), "B")), "", ()
     )
+
+
+def test_an_item_that_is_not_indented_belongs_to_the_list_when_its_lines_are_those_of_a_task() -> None:
+    text = "tasks:\n- name: a\n  interval: 1h\n  prompt: A\n- title: t\n  name: b\n  interval: 1d\n  prompt: B\n"
+    assert parse_tasks(text) == TaskBlock(
+        (HeartbeatTask("a", timedelta(hours=1), "A"), HeartbeatTask("b", timedelta(days=1), "B")),
+        "",
+        (f"HEARTBEAT.md: the line '- title: t' {UNUSED}",),
+    )
+
+
+def test_oddly_indented_fields_and_items_are_read_all_the_same() -> None:
+    text = """tasks:
+  - name: a
+      interval: 1h
+      prompt: A
+        - name: b
+    prompt: B
+      interval: 1d
+"""
+    assert parse_tasks(text) == TaskBlock(
+        (HeartbeatTask("a", timedelta(hours=1), "A"), HeartbeatTask("b", timedelta(days=1), "B")), "", ()
+    )
+
+
+def test_every_line_of_the_list_is_used_or_named() -> None:
+    text = """tasks:
+  # what to look after
+  name: a
+  interval: 1h
+  prompt: A
+  prompt: another
+  name: b
+  note: >
+    name: of no task
+  interval: 1d
+  prompt: B
+  - only words
+  and more
+Be brief.
+"""
+    assert parse_tasks(text) == TaskBlock(
+        (HeartbeatTask("a", timedelta(hours=1), "A"), HeartbeatTask("b", timedelta(days=1), "B")),
+        "Be brief.",
+        (
+            *(
+                f"HEARTBEAT.md: the line {line!r} {UNUSED}"
+                for line in ("prompt: another", "note: >", "- only words", "and more")
+            ),
+            "HEARTBEAT.md: task number 3 is left out: it has no name and no interval and no prompt",
+        ),
+    )
+
+
+def test_a_bullet_after_the_list_is_context() -> None:
+    text = "tasks:\n- name: vents\n  interval: 30m\n  prompt: Check the vents\n- Be brief.\n  Be kind.\n"
+    assert parse_tasks(text) == TaskBlock((VENTS,), "- Be brief.\n  Be kind.", ())

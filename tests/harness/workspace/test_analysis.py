@@ -215,3 +215,36 @@ def test_the_log_forgets_the_oldest_warning(caplog: pytest.LogCaptureFixture) ->
     caplog.clear()
     once.warn([notices[-1], notices[0]], workspace="/ws", session_key="a")
     assert [record.getMessage() for record in caplog.records] == ["notice 0 (sessionKey=a)"]
+
+
+def test_a_size_just_below_85_percent_is_not_near_the_limit() -> None:
+    """85 % of 101 is 85.85, and of 1001 is 850.85."""
+    assert [analysed(file("SOUL.md", size), limits=FileLimits(101, 1000)).files[0].near_limit for size in (85, 86)] == [
+        False,
+        True,
+    ]
+    limits = FileLimits(20_000, 1001)
+    assert [analysed(file("SOUL.md", size), limits=limits).total_near_limit for size in (850, 851)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("injected", "causes"),
+    [
+        (59, [(Cause.PER_FILE,), (Cause.PER_FILE,)]),
+        (60, [(Cause.PER_FILE, Cause.TOTAL), (Cause.PER_FILE, Cause.TOTAL)]),
+    ],
+)
+def test_a_total_that_is_reached_is_a_cause_of_every_cut(injected: int, causes: list[tuple[Cause, ...]]) -> None:
+    analysis = analyse(
+        [file("SOUL.md", 120), file("USER.md", 120)],
+        [Injected("/ws/SOUL.md", 100), Injected("/ws/USER.md", injected)],
+        FileLimits(100, 160),
+    )
+    assert [stats.causes for stats in analysis.files] == causes
+
+
+def test_a_warning_that_is_switched_off_does_not_count_as_given() -> None:
+    analysis = analysed(file("SOUL.md", 400))
+    off = decide_warning(analysis, WarningMode.OFF, ("before",))
+    assert (off.shown, off.seen) == (False, ("before",))
+    assert decide_warning(analysis, WarningMode.ONCE, off.seen).shown

@@ -9,7 +9,7 @@ import pytest
 
 from harness.layers import LayerName
 from harness.settings import HeartbeatSettings
-from harness.workspace.bootstrap import HOOK_REMOVED, Bootstrap, BootstrapFiles, BootstrapRequest
+from harness.workspace.bootstrap import HOOK_REMOVED, MOST_WORKSPACES, Bootstrap, BootstrapFiles, BootstrapRequest
 from harness.workspace.entries import LeftOutFile, NoticeCode
 from harness.workspace.filters import HEARTBEAT_OFF, NO_FILE
 from harness.workspace.hooks import BootstrapEvent, BootstrapHooks, Hook, HookFile
@@ -329,8 +329,7 @@ async def test_whatever_a_hook_leaves_the_turn_goes_on_without_it(
     resolved = await Bootstrap(GuardedReader(), hooks=hooks).resolve(BootstrapRequest(str(workspace), "main"))
     assert texts(resolved)["SOUL.md"] == CONTENTS["SOUL.md"]
     assert resolved.files[-1].text == "from the second"
-    assert [notice.code for notice in resolved.notices] == [NoticeCode.HOOK_FAILED]
-    assert "'odd'" in resolved.notices[0].text or "odd" in resolved.notices[0].text
+    assert [(notice.code, notice.source) for notice in resolved.notices] == [(NoticeCode.HOOK_FAILED, "odd")]
 
 
 async def test_a_path_that_no_file_can_have_is_dropped_with_a_word(workspace: Path) -> None:
@@ -339,7 +338,13 @@ async def test_a_path_that_no_file_can_have_is_dropped_with_a_word(workspace: Pa
 
     resolved = await resolve(workspace, impossible)
     assert texts(resolved)["SOUL.md"] == CONTENTS["SOUL.md"]
-    assert [notice.code for notice in resolved.notices] == [NoticeCode.HOOK_ENTRY]
+    assert [(notice.code, notice.text) for notice in resolved.notices] == [
+        (
+            NoticeCode.HOOK_ENTRY,
+            "A hook on agent:bootstrap left the entry 'SOUL.md' that has the path 'a\\x00b', which no file can have;"
+            " it was dropped. Give each file a name and a path.",
+        )
+    ]
 
 
 async def test_a_cancelled_task_of_a_hook_does_not_cancel_the_turn(workspace: Path) -> None:
@@ -355,6 +360,7 @@ async def test_a_cancelled_task_of_a_hook_does_not_cancel_the_turn(workspace: Pa
 
 
 async def test_the_same_files_are_the_very_same_value_until_one_changes(workspace: Path) -> None:
+    (workspace / "BOOTSTRAP.md").unlink()
     bootstrap = Bootstrap(GuardedReader(now_ns=lambda: time.time_ns() + 10**10))
     request = BootstrapRequest(str(workspace), "main")
     first, second = await bootstrap.resolve(request), await bootstrap.resolve(request)
@@ -364,3 +370,33 @@ async def test_the_same_files_are_the_very_same_value_until_one_changes(workspac
     assert second is first
     assert texts(third)["SOUL.md"] == "another"
     assert other is not third
+
+
+async def test_a_link_whose_target_moves_into_the_memory_folder_becomes_memory(workspace: Path) -> None:
+    (workspace / "notes").mkdir()
+    (workspace / "USER.md").rename(workspace / "notes" / "x.md")
+    (workspace / "USER.md").symlink_to("notes/x.md")
+    bootstrap = Bootstrap(GuardedReader(now_ns=lambda: 4 * 10**18))
+    before = await bootstrap.load(str(workspace))
+    (workspace / "notes").rename(workspace / "memory")
+    (workspace / "USER.md").unlink()
+    (workspace / "USER.md").symlink_to("memory/x.md")
+    after = await bootstrap.load(str(workspace))
+    assert [(file.text, file.memory) for files in (before, after) for file in files if file.name == "USER.md"] == [
+        (CONTENTS["USER.md"], None),
+        (CONTENTS["USER.md"], MemoryKind.NOTE),
+    ]
+
+
+async def test_the_files_of_64_workspaces_are_kept_and_those_of_the_oldest_let_go(tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(MOST_WORKSPACES + 1)]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "MEMORY.md").write_text("The boat is blue.")
+    bootstrap = Bootstrap(GuardedReader(now_ns=lambda: 4 * 10**18))
+    first = [await bootstrap.load(str(folder)) for folder in folders]
+    assert [
+        await bootstrap.load(str(folder)) is files for folder, files in zip(folders[1:], first[1:], strict=True)
+    ] == [True] * MOST_WORKSPACES
+    again = await bootstrap.load(str(folders[0]))
+    assert (again == first[0], again is first[0]) == (True, False)

@@ -1,6 +1,8 @@
 """All files together fit the prompt, and what does not fit is named with its numbers."""
 
+import gc
 from pathlib import Path
+from weakref import ref
 
 import pytest
 from hypothesis import given, settings
@@ -9,11 +11,13 @@ from hypothesis import strategies as st
 from harness.settings import HeartbeatSettings
 from harness.settings.files import FileLimits
 from harness.units import utf16_units
+from harness.workspace.analysis import Injected, analyse
 from harness.workspace.bootstrap import Bootstrap, BootstrapRequest
-from harness.workspace.budget import EMPTY, ContextFile, ContextFiles, Fit, build_context
-from harness.workspace.entries import LeftOutFile, NoticeCode, WorkspaceFile
+from harness.workspace.budget import EMPTY, NO_PATH, ContextFile, ContextFiles, Fit, build_context
+from harness.workspace.entries import LeftOutFile, Notice, NoticeCode, WorkspaceFile
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Missing, Refusal, Refused
+from harness.workspace.truncate import truncate
 
 STEADY = settings(derandomize=True, deadline=None)
 
@@ -142,3 +146,47 @@ def test_no_prompt_is_over_its_limits_and_every_file_is_accounted_for(
 
 def test_a_limit_below_one_is_one() -> None:
     assert FileLimits(0, -5) == FileLimits(1, 1)
+
+
+def test_a_file_without_room_is_told_and_an_empty_one_among_them_is_not() -> None:
+    files = [file("AGENTS.md", "x" * 990), file("SOUL.md", " \n"), file("USER.md", "u")]
+    context = build_context(files, FileLimits(20_000, 1000))
+    used_up = "the total limit of 1000 units is used up (10 left)"
+    assert context.left_out == (
+        LeftOutFile("SOUL.md", "/ws/SOUL.md", EMPTY),
+        LeftOutFile("USER.md", "/ws/USER.md", used_up),
+    )
+    assert context.notices == (Notice(NoticeCode.OMITTED, "/ws/USER.md", f"USER.md was left out: {used_up}."),)
+
+
+def test_a_file_without_a_path_is_told() -> None:
+    context = build_context([WorkspaceFile("SOUL.md", " ", Content("s", " ", None))], FileLimits())
+    assert context.left_out == (LeftOutFile("SOUL.md", " ", NO_PATH),)
+    assert context.notices == (Notice(NoticeCode.OMITTED, " ", f"SOUL.md was left out: {NO_PATH}."),)
+
+
+class Text(str):
+    """A text that can tell when nobody holds it any more."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_texts_that_no_prompt_needs_any_more_are_not_held() -> None:
+    def seen(number: int) -> "ref[Text]":
+        text = Text(f"{number} " + "x" * 200)
+        files = [WorkspaceFile("SOUL.md", "/ws/SOUL.md", Content(text, "/ws/SOUL.md", None))]
+        context = build_context(files, FileLimits(100, 1000))
+        analyse(files, [Injected(entry.path, entry.units) for entry in context.files], FileLimits(100, 1000))
+        return ref(text)
+
+    held = [seen(number) for number in range(40)]
+    gc.collect()
+    assert [text() is not None for text in held] == [False] * 24 + [True] * 16
+
+
+def test_every_limit_has_its_own_cut_however_many_there_are() -> None:
+    files = [file("SOUL.md", "x" * 500)]
+    cuts = [build_context(files, FileLimits(limit, 10_000)).files[0].truncation for limit in (*range(100, 120), 100)]
+    assert [cut.units for cut in cuts if cut is not None] == [
+        utf16_units(truncate("x" * 500, name="SOUL.md", limit=limit).text) for limit in (*range(100, 120), 100)
+    ]

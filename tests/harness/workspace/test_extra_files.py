@@ -1,5 +1,8 @@
 """The bundled hook adds recognised files by path or glob, and says what it does not accept."""
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -132,3 +135,56 @@ def test_two_stars_at_the_end_find_the_prompt_files_at_every_depth(tmp_path: Pat
     for path in ("p/AGENTS.md", "p/a/b/TOOLS.md", "p/a/notes.txt"):
         (tmp_path / path).write_text("x")
     assert Globber().find(str(tmp_path), "p/**") == ["p/AGENTS.md", "p/a/b/TOOLS.md"]
+
+
+async def test_two_stars_at_the_end_name_no_other_file(workspace: Path) -> None:
+    resolved = await resolve(workspace, ["packages/**"])
+    assert (extra(resolved), resolved.notices) == (
+        ["packages/boat/AGENTS.md", "packages/boat/SOUL.md", "packages/house/AGENTS.md"],
+        (),
+    )
+
+
+def count_listings(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    listed: list[str] = []
+    real = os.scandir
+
+    def counted(folder: str) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+        listed.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    return lambda: len(listed)
+
+
+@pytest.mark.parametrize(
+    ("now_ns", "dated_ns", "listings"),
+    [(None, None, 3), (4 * 10**18, None, 1), (4 * 10**18, 4 * 10**18, 1), (10**15, None, 1)],
+    ids=["changed just now", "settled", "dated in the future", "clock set back"],
+)
+def test_a_folder_is_listed_again_only_while_it_may_change_within_a_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now_ns: int | None, dated_ns: int | None, listings: int
+) -> None:
+    (tmp_path / "SOUL.md").write_text("x")
+    if dated_ns is not None:
+        os.utime(tmp_path, ns=(dated_ns, dated_ns))
+    changed_ns = tmp_path.stat().st_ctime_ns
+    globber = Globber(now_ns=lambda: changed_ns + 1 if now_ns is None else now_ns)
+    count = count_listings(monkeypatch)
+    assert [globber.find(str(tmp_path), "*.md") for _ in range(3)] == [["SOUL.md"]] * 3
+    assert count() == listings
+
+
+def test_a_folder_whose_date_was_put_back_after_a_change_is_listed_again(tmp_path: Path) -> None:
+    def clock() -> int:
+        return 4 * 10**18
+
+    (tmp_path / "SOUL.md").write_text("x")
+    os.utime(tmp_path, ns=(10**18, 10**18))
+    before = tmp_path.stat().st_ctime_ns
+    globber = Globber(now_ns=clock)
+    globber.find(str(tmp_path), "*.md")
+    while tmp_path.stat().st_ctime_ns == before:  # the next tick of the file system's clock
+        (tmp_path / "USER.md").write_text("x")
+        os.utime(tmp_path, ns=(10**18, 10**18))
+    assert globber.find(str(tmp_path), "*.md") == ["SOUL.md", "USER.md"]

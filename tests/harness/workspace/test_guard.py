@@ -2,6 +2,9 @@
 
 import errno
 import os
+import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,10 +139,7 @@ def test_a_link_put_in_place_while_opening_leads_nowhere(root: Path, tmp_path: P
         return os.open(path, flags, dir_fd=dir_fd)
 
     assert isinstance(found, Candidate)
-    assert load(str(root), found, open_file=swap_then_open) in (
-        Refused(Refusal.RACE),
-        Refused(Refusal.UNREADABLE, "Not a directory"),
-    )
+    assert load(str(root), found, open_file=swap_then_open) == Refused(Refusal.RACE)
 
 
 def test_a_file_written_while_it_is_read_is_a_race(root: Path) -> None:
@@ -172,3 +172,96 @@ def test_every_refusal_says_what_to_do() -> None:
     assert told[Refusal.UNREADABLE] == "the system refused: Permission denied; check the path and who may read it"
     # A cause, and after a semicolon what to do about it.
     assert [refusal for refusal, text in told.items() if "; " not in text] == []
+
+
+class Meddler:
+    """`os.read`, and something that happens to the file after the first part is read."""
+
+    def __init__(self, meddle: Callable[[], object]) -> None:
+        self._meddle: Callable[[], object] | None = meddle
+        self._read = os.read
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        data = self._read(descriptor, size)
+        if self._meddle is not None:
+            self._meddle()
+            self._meddle = None
+        return data
+
+
+@pytest.mark.parametrize("text", ["twice", "and more"], ids=["same size", "other size"])
+def test_a_file_written_after_it_was_opened_and_checked_is_a_race(
+    root: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    path = root / "SOUL.md"
+    path.write_text("first")
+    os.utime(path, ns=(10**18, 10**18))
+    found = inspect(str(root), "SOUL.md")
+    assert isinstance(found, Candidate)
+    monkeypatch.setattr(os, "read", Meddler(lambda: path.write_text(text)).read)
+    assert load(str(root), found) == Refused(Refusal.RACE)
+
+
+def test_a_file_that_gives_less_than_its_size_is_a_race(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "SOUL.md").write_text("first")
+    found = inspect(str(root), "SOUL.md")
+    parts = iter([b"fir", b""])
+
+    def short(descriptor: int, size: int) -> bytes:
+        return next(parts)
+
+    assert isinstance(found, Candidate)
+    monkeypatch.setattr(os, "read", short)
+    assert load(str(root), found) == Refused(Refusal.RACE)
+
+
+def test_a_pipe_put_in_place_while_opening_holds_nobody_up(root: Path) -> None:
+    pipe = root / "SOUL.md"
+    pipe.write_text("first")
+    found = inspect(str(root), "SOUL.md")
+    rescued: list[bool] = []
+
+    def rescue() -> None:
+        """Open the other end, which ends the wait that this test is about."""
+        rescued.append(True)
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+
+    def swap_then_open(path: str, flags: int, *, dir_fd: int | None = None) -> int:
+        if path == "SOUL.md":
+            pipe.unlink()
+            os.mkfifo(pipe)
+        return os.open(path, flags, dir_fd=dir_fd)
+
+    timer = threading.Timer(5, rescue)
+    timer.start()
+    assert isinstance(found, Candidate)
+    result = load(str(root), found, open_file=swap_then_open)
+    timer.cancel()
+    timer.join()
+    assert (result, rescued) == (Refused(Refusal.RACE), [])
+
+
+@pytest.mark.parametrize("victim", ["notes", "."], ids=["folder", "workspace"])
+def test_a_folder_moved_out_and_linked_to_while_opening_leads_nowhere(root: Path, tmp_path: Path, victim: str) -> None:
+    """The file itself is the very same one, so only the way to it tells."""
+    folder = root / victim
+    (root / "notes").mkdir()
+    (root / "notes" / "SOUL.md").write_text("mine")
+    found = inspect(str(root), "notes/SOUL.md")
+
+    def swap_then_open(path: str, flags: int, *, dir_fd: int | None = None) -> int:
+        if path == (str(root) if victim == "." else victim):
+            folder.rename(tmp_path / "outside")
+            folder.symlink_to(tmp_path / "outside")
+        return os.open(path, flags, dir_fd=dir_fd)
+
+    assert isinstance(found, Candidate)
+    assert load(str(root), found, open_file=swap_then_open) == Refused(Refusal.RACE)
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="this machine has no RAM disk below /dev")
+def test_a_workspace_on_a_ram_disk_is_read() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        root = Path(folder).resolve()
+        (root / "SOUL.md").write_text("Be kind.")
+        assert text_of(read(root, "SOUL.md")) == ("Be kind.", f"{root}/SOUL.md", 0)

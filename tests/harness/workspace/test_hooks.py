@@ -1,10 +1,14 @@
 """Hooks run in order on copies; one that fails is reported and changes nothing."""
 
+import asyncio
+from pathlib import Path
+from typing import cast
+
 import anyio
 import pytest
 
-from harness.workspace.entries import NoticeCode
-from harness.workspace.hooks import BootstrapEvent, BootstrapHooks, HookFile
+from harness.workspace.entries import Notice, NoticeCode
+from harness.workspace.hooks import BootstrapEvent, BootstrapHooks, Hook, HookFile
 
 
 def event(*names: str) -> BootstrapEvent:
@@ -81,3 +85,110 @@ async def test_hooks_that_are_switched_off_do_not_run() -> None:
 def test_an_unknown_event_is_named() -> None:
     with pytest.raises(ValueError, match="hook 'x': event 'agent:boot' is not one of 'agent', 'agent:bootstrap'"):
         BootstrapHooks().register(lambda _: None, name="x", event="agent:boot")
+
+
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def raise_wordless(_: BootstrapEvent) -> None:
+    raise WordlessError
+
+
+def raise_timeout(_: BootstrapEvent) -> None:
+    raise TimeoutError("the archive did not answer")
+
+
+async def wait_for_something_cancelled(_: BootstrapEvent) -> None:
+    task = asyncio.ensure_future(anyio.sleep_forever())
+    task.cancel()
+    await task
+
+
+def add_a_name(event: BootstrapEvent) -> None:
+    cast("list[object]", event.files).append("B.md")
+
+
+def add_words(event: BootstrapEvent) -> None:
+    cast("list[object]", event.notices).append("hm")
+
+
+def leave(field: str, value: object) -> Hook:
+    """A hook that leaves `value` in a field of the event."""
+    return lambda event: setattr(event, field, value)
+
+
+def put(field: str, value: object) -> Hook:
+    """A hook that leaves `value` in a field of its first file, whatever belongs there."""
+    return lambda event: setattr(event.files[0], field, value)
+
+
+@pytest.mark.parametrize(
+    ("hook", "what"),
+    [
+        (add_a_name, "left a str among the files, where only a HookFile may stand"),
+        (leave("files", ()), "left a tuple where the list of files was"),
+        (leave("notices", None), "left a NoneType where the list of notices was"),
+        (add_words, "left a str among the notices, where only a Notice may stand"),
+        (put("name", 5), "left a file whose name is a int"),
+        (put("path", Path("A.md")), f"left a file whose path is a {type(Path()).__name__}"),
+        (put("content", b"x"), "left a file whose content is a bytes"),
+        (put("source", "A.md"), "left a file whose source is a str"),
+        (raise_wordless, "failed with WordlessError"),
+        (raise_timeout, "failed with TimeoutError: the archive did not answer"),
+        (wait_for_something_cancelled, "waited for something that was cancelled"),
+    ],
+)
+async def test_a_hook_that_leaves_or_raises_nonsense_is_named_and_changes_nothing(hook: Hook, what: str) -> None:
+    hooks = BootstrapHooks()
+    hooks.register(hook, name="odd")
+    hooks.register(lambda event: event.files.append(HookFile("B.md", "B.md", "b")), name="next")
+    after = await hooks.run(event("A.md"))
+    assert after.files == [HookFile("A.md", "/ws/A.md", "A.md"), HookFile("B.md", "B.md", "b")]
+    assert after.notices == [
+        Notice(
+            NoticeCode.HOOK_FAILED,
+            "odd",
+            f"Hook odd {what}; its changes to the prompt files were ignored. Repair or disable the hook.",
+        )
+    ]
+
+
+async def test_a_run_that_is_cancelled_during_a_hook_ends() -> None:
+    waiting = anyio.Event()
+
+    async def wait(_: BootstrapEvent) -> None:
+        waiting.set()
+        await anyio.sleep_forever()
+
+    hooks = BootstrapHooks()
+    hooks.register(wait, name="waits")
+    run = asyncio.ensure_future(hooks.run(event("A.md")))
+    with anyio.fail_after(5):
+        await waiting.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+
+async def test_a_run_whose_scope_is_cancelled_during_a_hook_ends() -> None:
+    hooks = BootstrapHooks()
+    with anyio.CancelScope() as scope:
+        hooks.register(lambda _: scope.cancel(), name="stops the run")
+        hooks.register(lambda _: anyio.sleep_forever(), name="waits")
+        await hooks.run(event("A.md"))
+    assert scope.cancelled_caught
+
+
+async def test_what_a_hook_keeps_hold_of_changes_nothing_later() -> None:
+    kept: list[HookFile] = []
+
+    def keep(event: BootstrapEvent) -> None:
+        kept.append(event.files[0])
+
+    hooks = BootstrapHooks()
+    hooks.register(keep, name="keeps")
+    after = await hooks.run(event("A.md"))
+    kept[0].content = "something else"
+    assert [file.content for file in after.files] == ["A.md"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.workspace.reader import GuardedReader
-from harness.workspace.reads import Content, Missing, Refusal, Refused
+from harness.workspace.reads import SETTLED_NS, Content, FileIdentity, Missing, Refusal, Refused
 
 LATER_NS = 10**18 * 4
 """A time at which every file written by a test counts as settled."""
@@ -181,3 +181,69 @@ async def test_a_file_dated_in_the_future_is_read_once(tmp_path: Path) -> None:
     for _ in range(4):
         assert await reader.read(str(tmp_path), "SOUL.md") is first
     assert disk.opened == opened
+
+
+async def test_a_file_whose_folder_is_exchanged_for_a_way_out_is_refused(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    (workspace / "packages").mkdir(parents=True)
+    (workspace / "packages" / "SOUL.md").write_text("Be kind.")
+    reader = Disk().reader()
+    before = await reader.read(str(workspace), "packages/SOUL.md")
+    (workspace / "packages").rename(tmp_path / "packages")
+    (workspace / "packages").symlink_to(tmp_path / "packages")
+    assert isinstance(before, Content)
+    assert await reader.read(str(workspace), "packages/SOUL.md") == Refused(Refusal.OUTSIDE)
+
+
+@pytest.mark.parametrize("shape", ["plain", "linked"])
+async def test_a_workspace_exchanged_for_links_into_the_old_one_is_refused(tmp_path: Path, shape: str) -> None:
+    old, new, workspace = tmp_path / "old", tmp_path / "new", tmp_path / "w"
+    old.mkdir()
+    new.mkdir()
+    (old / "voice.md").write_text("Be kind.")
+    (old / "SOUL.md").symlink_to("voice.md")
+    (new / "SOUL.md").symlink_to(old / "voice.md")
+    (new / "voice.md").symlink_to(old / "voice.md")
+    workspace.symlink_to(old)
+    name = "SOUL.md" if shape == "linked" else "voice.md"
+    reader = Disk().reader()
+    before = await reader.read(str(workspace), name)
+    workspace.unlink()
+    workspace.symlink_to(new)
+    assert isinstance(before, Content)
+    assert await reader.read(str(workspace), name) == Refused(Refusal.OUTSIDE)
+
+
+async def test_a_link_that_led_out_is_read_once_its_target_moved_in(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    workspace.mkdir()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "x.md").write_text("about the owner")
+    (workspace / "USER.md").symlink_to(tmp_path / "notes" / "x.md")
+    reader = Disk().reader()
+    before = await reader.read(str(workspace), "USER.md")
+    (tmp_path / "notes").rename(workspace / "notes")
+    (workspace / "USER.md").unlink()
+    (workspace / "USER.md").symlink_to("notes/x.md")
+    after = await reader.read(str(workspace), "USER.md")
+    assert before == Refused(Refusal.OUTSIDE)
+    assert isinstance(after, Content)
+    assert after.text == "about the owner"
+
+
+async def test_a_file_of_a_linked_workspace_costs_one_stat_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "SOUL.md").write_text("Be kind.")
+    (tmp_path / "link").symlink_to("w")
+    reader = Disk().reader()
+    first = await reader.read(str(tmp_path / "link"), "SOUL.md")
+    stats = count_stats(monkeypatch)
+    assert await reader.read(str(tmp_path / "link"), "SOUL.md") is first
+    assert stats() == 1
+
+
+@pytest.mark.parametrize(("ahead_ns", "settled"), [(-SETTLED_NS, False), (SETTLED_NS, False), (SETTLED_NS + 1, True)])
+def test_a_change_is_settled_once_the_clock_is_well_away_from_it(ahead_ns: int, settled: bool) -> None:
+    dated_ahead = FileIdentity(1, 2, 1, 3, modified_ns=9 * 10**18, changed_ns=10**18)
+    assert dated_ahead.is_settled(10**18 + ahead_ns) is settled
+    assert dated_ahead.is_settled(10**18 - ahead_ns) is settled

@@ -270,3 +270,23 @@ def test_front_matter_that_is_not_closed_is_text() -> None:
     assert without_front_matter("---\nText\n") == "---\nText\n"
     with pytest.raises(ValueError, match=r"no template for MEMORY\.md"):
         starter_text("MEMORY.md")
+
+
+def test_a_marker_over_its_size_is_not_read(home: Home) -> None:
+    folder, workspace = str(home.state_dir), str(home.workspace)
+    attest(folder, workspace, now=NOW)
+    marker = marker_path(folder, workspace)
+    text = marker.read_bytes()
+    marker.write_bytes(text.ljust(2048))
+    assert attested_at(folder, workspace) == NOW
+    marker.write_bytes(text.ljust(2049))
+    assert attested_at(folder, workspace) is None
+
+
+async def test_a_marker_from_before_the_clock_was_set_back_is_renewed_and_still_guards(home: Home) -> None:
+    folder, workspace = str(home.state_dir), str(home.workspace)
+    attest(folder, workspace, now=NOW + timedelta(days=365))
+    with pytest.raises(WorkspaceVanishedError):
+        await home.ensure()
+    attest(folder, workspace, now=NOW)
+    assert attested_at(folder, workspace) == NOW
