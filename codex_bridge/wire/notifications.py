@@ -198,9 +198,8 @@ class Unread:
     params: Mapping[str, Json]
 
 
-Wire: TypeAlias = (
-    Delta
-    | ThreadStarted
+Modelled: TypeAlias = (
+    ThreadStarted
     | ThreadStatusChanged
     | ThreadClosed
     | TurnBegan
@@ -215,29 +214,12 @@ Wire: TypeAlias = (
     | ModelRerouted
     | RequestResolved
     | LoginCompleted
-    | Unread
 )
+"""The notifications that have a model; a delta takes the cheaper path."""
 
-NOTIFICATIONS: dict[
-    str,
-    type[
-        ThreadStarted
-        | ThreadStatusChanged
-        | ThreadClosed
-        | TurnBegan
-        | TurnEnded
-        | ItemStarted
-        | ItemCompleted
-        | TurnFailing
-        | TokenUsageUpdated
-        | PlanUpdated
-        | Warned
-        | ConfigWarned
-        | ModelRerouted
-        | RequestResolved
-        | LoginCompleted
-    ],
-] = {
+Wire: TypeAlias = Delta | Modelled | Unread
+
+NOTIFICATIONS: dict[str, type[Modelled]] = {
     "thread/started": ThreadStarted,
     "thread/status/changed": ThreadStatusChanged,
     "thread/closed": ThreadClosed,
