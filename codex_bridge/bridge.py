@@ -24,6 +24,7 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.failures import refusal
+from codex_bridge.lanes import Lane, plan
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
 from codex_bridge.models import ignores_mode_text
@@ -32,12 +33,12 @@ from codex_bridge.process import Launch, Server
 from codex_bridge.questions import reply
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.servers import Connection, OpenThread, Servers
-from codex_bridge.threads import Threads, digest_of, is_gone
+from codex_bridge.threads import Threads, digest_of, is_gone, is_overridden
 from codex_bridge.turn import CodexTurn, SentRequest
-from codex_bridge.wire.notifications import ConfigWarned, ThreadClosed, Warned, read
+from codex_bridge.wire.items import CompactionItem
+from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, read
 from codex_bridge.wire.requests import TURN_INTERRUPT, TURN_START, TurnInterruptParams
 from harness.errors import HarnessError
-from harness.layers import LayerName
 from harness.store.bindings import Bindings
 from harness.tasks import beside
 from harness.turns import Notice, TurnRequest
@@ -93,7 +94,9 @@ class CodexHarness:
 
     def start(self, request: TurnRequest) -> CodexTurn:
         """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
-        turn = CodexTurn(request, self.interrupt)
+        turn = CodexTurn(
+            request, plan(request.composition, overridden=is_overridden(request.workspace)), self.interrupt
+        )
         if self._closed:
             _fail(turn, "The gateway is shutting down.")
         else:
@@ -171,6 +174,8 @@ class CodexHarness:
                     turn.ledger.give_up(sentence)
                     await self._stop(turn)
                 _fail(turn, sentence)
+            # Not before the end: a server that is killed right after it accepted a turn has written nothing down.
+            await self._threads.remember(self._servers.current, turn.request.session_key)
         finally:
             if turn.ledger is not None:
                 self._turns.pop(turn.ledger.thread_id, None)
@@ -183,6 +188,7 @@ class CodexHarness:
             if not is_gone(error):
                 raise
             # The server unloaded the thread without our noticing; nothing of this turn ran.
+            self._turns.pop(thread.opened.thread.id, None)
             connection.threads.pop(turn.request.session_key, None)
             thread = await self._threads.open(connection, turn)
             await self._begin(connection, thread, turn)
@@ -191,15 +197,17 @@ class CodexHarness:
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""
         for last in (False, True):
-            connection = await self._servers.get()
+            connection = None
             try:
+                connection = await self._servers.get()
                 return connection, await self._threads.open(connection, turn)
-            except ConnectionLostError:
+            except ConnectionLostError as error:
                 if last:
                     raise
-                logger.warning("the app-server went away while a thread was opened; once more")
+                logger.warning("the app-server went away before a turn could begin (%s); once more", error)
             except CallTimeoutError:
-                await self._servers.retire_if_hung(connection)
+                if connection is not None:
+                    await self._servers.retire_if_hung(connection)
                 raise
         raise AssertionError("the second try returns or raises")
 
@@ -207,21 +215,23 @@ class CodexHarness:
         turn.thread = thread.opened
         ledger = turn.ledger = TurnLedger(thread.opened.thread.id)
         self._turns[ledger.thread_id] = turn
-        context = turn.lanes.turn_context
-        with_context = bool(context) and digest_of(context) != thread.carried
-        params = turn_start(turn.request, turn.lanes, thread.opened, with_context=with_context)
-        _tell_what_is_ignored(turn, params.collaboration_mode.settings.model if params.collaboration_mode else "")
+        digest, before = digest_of(turn.lanes.turn_context), thread.carried
+        with_context = bool(digest) and digest != before
+        params = turn_start(turn.request, turn.lanes, thread.opened, self._settings.threads, with_context=with_context)
+        _tell_what_is_ignored(turn, thread, turn.request.model or thread.opened.model)
         turn.sent.append(SentRequest(TURN_START.name, params))
         # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
         with anyio.CancelScope(shield=True):
+            if with_context:  # not after the answer: a compaction that follows it takes this back
+                thread.carried = digest
             try:
                 started = await connection.server.client.call(TURN_START, params)
-            except (CallTimeoutError, UnreadableAnswerError):
-                await self._stop(turn)  # it may run all the same
+            except CodexError as error:
+                thread.carried = before
+                if isinstance(error, CallTimeoutError | UnreadableAnswerError):
+                    await self._stop(turn)  # it may run all the same
                 raise
             turn.push(ledger.accept(started.turn))
-            if with_context:  # before a stop, which may forget the thread
-                await self._threads.carried(thread, turn)
             if turn.stopped:
                 await self._stop(turn)
 
@@ -271,8 +281,9 @@ class CodexHarness:
         wire = read(notification)
         match wire:
             case ThreadClosed(thread_id=thread_id):
-                if self._servers.current is not None:
-                    self._servers.current.close_thread(thread_id)
+                connection = self._servers.current
+                if connection is not None and (key := connection.key_of(thread_id)) is not None:
+                    del connection.threads[key]
             case ConfigWarned(summary=summary) | Warned(message=summary, thread_id=None):
                 logger.warning("codex: %s", mask(summary))
             case _:
@@ -280,6 +291,16 @@ class CodexHarness:
                 turn = self._turns.get(thread) if isinstance(thread, str) else None
                 if turn is not None and turn.ledger is not None:
                     turn.push(turn.ledger.see(wire))
+                if isinstance(wire, ItemCompleted) and isinstance(wire.item, CompactionItem):
+                    self._on_compaction(wire.thread_id)
+
+    def _on_compaction(self, thread_id: str) -> None:
+        """A summary took the place of the conversation, the quoted files in it too: the next turn quotes them anew."""
+        connection = self._servers.current
+        key = connection.key_of(thread_id) if connection is not None else None
+        if connection is not None and key is not None:
+            connection.threads[key].carried = ""
+            self._group.start_soon(self._threads.remember, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
         answer = reply(request, self._now)
@@ -308,12 +329,17 @@ def _lose(turn: CodexTurn, error: TransportError | None) -> None:
         turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail))
 
 
-def _tell_what_is_ignored(turn: CodexTurn, model: str) -> None:
-    if turn.lanes.turn_developer is None or not ignores_mode_text(model):
-        return
-    persona = (LayerName.SOUL, LayerName.IDENTITY, LayerName.USER)
-    files = [name.value.rpartition("/")[2] for name in persona if turn.request.composition.get(name)]
-    turn.buffer.push(Notice(f"{model} ignores turn-scoped instructions, so it does not see {', '.join(files)}."))
+def _tell_what_is_ignored(turn: CodexTurn, thread: OpenThread, model: str) -> None:
+    """Name the layers that the model does not see, once for each change."""
+    names = tuple(
+        each.layer.name.value.rpartition("/")[2].replace("-", " ")
+        for each in turn.lanes.placed
+        if each.lane is Lane.TURN_DEVELOPER
+    )
+    unheard = (model, *names) if names and ignores_mode_text(model) else ()
+    if unheard and unheard != thread.unheard:
+        turn.buffer.push(Notice(f"{model} ignores turn-scoped instructions, so it does not see {', '.join(names)}."))
+    thread.unheard = unheard
 
 
 @asynccontextmanager

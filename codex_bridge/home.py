@@ -56,6 +56,8 @@ PASSED: Final = frozenset(
     }
 )
 """The variables that the app-server gets from us, besides every LC_*."""
+_PROJECTS: Final = re.compile(r"^\[projects\b.*\n(?:(?![ \t]*\[)(?:.*\n|.+))*", re.MULTILINE)
+"""The tables of projects as Codex writes them, each up to the next table."""
 _NEVER_SECRET = frozenset({"PWD", "OLDPWD", "_", "SHLVL"})
 
 
@@ -82,6 +84,17 @@ class StateFolderError(CodexError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"The folder {path} cannot be used ({problem}); name another with {STATE_VARIABLE}.")
+        self.path = path
+
+
+class TrustedFolderError(CodexError):
+    """A home of ours says of some folder that Codex may obey what it finds there."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} trusts project folders, so a file in a workspace could start programs outside of the sandbox; "
+            "remove its 'projects' part."
+        )
         self.path = path
 
 
@@ -133,6 +146,50 @@ def private_dir(path: Path) -> Path:
     except OSError as error:
         raise StateFolderError(path, error.strerror or str(error)) from error
     return path
+
+
+def forget_trust(home: Path) -> None:
+    """Take out of a home's config.toml which folders Codex trusts.
+
+    In a trusted folder it obeys `.codex/config.toml`, which a model could write, and it notes a folder as trusted by
+    itself (`docs/measured.md`). A file that is not there, or that Codex could not read either, is left alone.
+
+    Raises:
+        TrustedFolderError: The file is written in a way that cannot be taken apart safely.
+        StateFolderError: It cannot be read or written.
+    """
+    path = home / "config.toml"
+    try:
+        text = path.read_text("utf-8")
+        if "projects" not in text:
+            return
+        import tomllib  # hardly any home has such a file
+
+        settings = tomllib.loads(text)
+        if "projects" not in settings:
+            return
+        kept = _PROJECTS.sub("", text)
+        if not _holds(kept, {name: value for name, value in settings.items() if name != "projects"}):
+            raise TrustedFolderError(path)
+        new = path.with_name(f".{path.name}.{os.getpid()}")
+        new.touch(mode=0o600)
+        new.write_text(kept, "utf-8")
+        new.replace(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StateFolderError(home, error.strerror or str(error)) from error
+    except ValueError:  # no UTF-8, or no TOML
+        return
+
+
+def _holds(text: str, settings: Mapping[str, object]) -> bool:
+    import tomllib
+
+    try:
+        return tomllib.loads(text) == settings
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def user_codex_home(environ: Mapping[str, str] | None = None) -> Path:

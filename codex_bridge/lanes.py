@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from codex_bridge.wording import (
+    AGENTS_INTRO,
     CONTEXT_INTRO,
     CRON_TITLE,
     DEFAULT_MODE,
@@ -63,6 +64,9 @@ Subagents inherit developerInstructions and not the collaboration text (protocol
 the main voice should hear goes with each turn.
 """
 
+_LANE_WHEN_OVERRIDDEN: Final[Mapping[LayerName, Lane]] = MappingProxyType(
+    {**LANE_OF, LayerName.AGENTS: Lane.THREAD_DEVELOPER}
+)
 _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
     {
         LayerName.HEARTBEAT_GUIDANCE: HEARTBEAT_TITLE,
@@ -98,17 +102,33 @@ class LanePlan:
     turn_input: str
     agents_text: str | None
     """AGENTS.md as Codex should find it; None when it should find none."""
+    overridden: bool
+    """Whether Codex must not read the rules itself, since it would take an `AGENTS.override.md` for them."""
     placed: tuple[Placed, ...]
     left_out: tuple[LeftOut, ...]
 
 
-def plan(composition: Composition) -> LanePlan:
+def lanes_of(*, overridden: bool) -> Mapping[LayerName, Lane]:
+    """The routing policy for a workspace with or without Codex's own override file.
+
+    Codex reads `AGENTS.override.md` in place of AGENTS.md. No guard of ours has judged that file, and it may be a link
+    to the memory, so Codex reads neither then, and AGENTS.md travels as a copy.
+    """
+    return _LANE_WHEN_OVERRIDDEN if overridden else LANE_OF
+
+
+def plan(composition: Composition, *, overridden: bool = False) -> LanePlan:
     """Route every layer of a turn.
+
+    Args:
+        composition: The layers.
+        overridden: Whether an `AGENTS.override.md` stands in the workspace, see `lanes_of`.
 
     Raises:
         KeyError: A layer has no row in `LANE_OF`.
     """
-    placed = tuple(Placed(layer, LANE_OF[layer.name]) for layer in composition.layers)
+    lanes = lanes_of(overridden=overridden)
+    placed = tuple(Placed(layer, lanes[layer.name]) for layer in composition.layers)
     context = _in(placed, Lane.TURN_CONTEXT)
     agents = composition.get(LayerName.AGENTS)
     return LanePlan(
@@ -116,16 +136,18 @@ def plan(composition: Composition) -> LanePlan:
         turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
         turn_input="\n\n".join(layer.text for layer in _in(placed, Lane.TURN_INPUT)),
-        agents_text=agents.text if agents else None,
+        agents_text=agents.text if agents and not overridden else None,
+        overridden=overridden,
         placed=placed,
         left_out=composition.left_out,
     )
 
 
 def _thread_developer(layers: list[Layer]) -> str:
+    agents = [layer for layer in layers if layer.name is LayerName.AGENTS]
     tools = [layer for layer in layers if layer.name is LayerName.TOOLS]
     extra = [layer for layer in layers if layer.name is LayerName.EXTRA]
-    return _joined([RUNTIME, *_under(TOOLS_INTRO, tools), *_under(EXTRA_INTRO, extra)])
+    return _joined([RUNTIME, *_under(AGENTS_INTRO, agents), *_under(TOOLS_INTRO, tools), *_under(EXTRA_INTRO, extra)])
 
 
 def _turn_developer(layers: list[Layer]) -> str | None:

@@ -3,7 +3,10 @@
 Pure. Every request of a turn is built here, so that no field can be forgotten in one of them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from codex_bridge.lanes import LanePlan
@@ -11,7 +14,9 @@ from codex_bridge.wire.requests import (
     ApprovalPolicy,
     CollaborationMode,
     CollaborationSettings,
+    SandboxKind,
     SandboxMode,
+    SandboxPolicy,
     TextInput,
     ThreadOpened,
     ThreadResumeParams,
@@ -24,12 +29,24 @@ SERVICE_NAME: Final = "openclaw-codex-bridge"
 DOC_BYTES: Final = 32_768
 """Codex's own limit for AGENTS.md, over which it cuts without a word (protocol reference, section 13)."""
 
+OPENING_SANDBOX: Final[SandboxMode] = "read-only"
+"""The sandbox that every thread is opened with; the real one goes with each turn.
+
+A thread that is opened with more makes Codex note the working directory as trusted in its home. From then on it obeys
+`.codex/config.toml` in the workspace, which can name programs that Codex starts outside of any sandbox and without
+asking, and which a model could write (measured, `docs/measured.md`).
+"""
+_KIND_OF: Final[Mapping[SandboxMode, SandboxKind]] = MappingProxyType(
+    {"read-only": "readOnly", "workspace-write": "workspaceWrite", "danger-full-access": "dangerFullAccess"}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadSettings:
     """What holds for every thread of an agent."""
 
     sandbox: SandboxMode = "workspace-write"
+    """What the commands of its turns may do."""
     approval_policy: ApprovalPolicy = "on-request"
 
 
@@ -39,7 +56,7 @@ def thread_start(request: TurnRequest, lanes: LanePlan, settings: ThreadSettings
         model=request.model,
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
-        sandbox=settings.sandbox,
+        sandbox=OPENING_SANDBOX,
         config=_config(lanes),
         developer_instructions=lanes.thread_developer,
         personality="none",
@@ -60,7 +77,7 @@ def thread_resume(
         model=request.model,
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
-        sandbox=settings.sandbox,
+        sandbox=OPENING_SANDBOX,
         config=_config(lanes),
         developer_instructions=lanes.thread_developer,
         personality="none",
@@ -68,7 +85,12 @@ def thread_resume(
 
 
 def turn_start(
-    request: TurnRequest, lanes: LanePlan, thread: ThreadOpened, *, with_context: bool = False
+    request: TurnRequest,
+    lanes: LanePlan,
+    thread: ThreadOpened,
+    settings: ThreadSettings,
+    *,
+    with_context: bool = False,
 ) -> TurnStartParams:
     """Parameters of turn/start.
 
@@ -79,6 +101,7 @@ def turn_start(
         request: The turn.
         lanes: Its texts.
         thread: The thread as it was opened.
+        settings: What its commands may do.
         with_context: Quote the files of the context block before the words.
     """
     texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
@@ -86,6 +109,7 @@ def turn_start(
         thread_id=thread.thread.id,
         input=[TextInput(text=text) for text in texts],
         client_user_message_id=request.message_key,
+        sandbox_policy=_sandbox_policy(settings.sandbox),
         collaboration_mode=CollaborationMode(
             mode="default",
             settings=CollaborationSettings(
@@ -96,6 +120,11 @@ def turn_start(
         ),
         personality="none",
     )
+
+
+@cache
+def _sandbox_policy(mode: SandboxMode) -> SandboxPolicy:
+    return SandboxPolicy(type=_KIND_OF[mode])
 
 
 def _config(lanes: LanePlan) -> dict[str, object]:

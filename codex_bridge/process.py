@@ -8,7 +8,7 @@ from typing import Final
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.client import Client, Diagnostics, NotificationHandler, RequestHandler, connected
-from codex_bridge.home import Home, child_environment, private_dir
+from codex_bridge.home import Home, child_environment, forget_trust, private_dir
 from codex_bridge.providers import Provider
 from codex_bridge.transports.stdio import spawned
 from codex_bridge.versions import ServerVersion, version_of
@@ -73,9 +73,11 @@ async def app_server(
         ConnectError: It could not be started.
         ConnectionLostError: It ended before the handshake; carries the masked tail of its stderr.
         ServerTooOldError: Its version is below the floor.
+        StateFolderError: Its home cannot be made.
+        TrustedFolderError: Its home lets files of a workspace give it orders.
     """
     if launch.home.owned:
-        private_dir(launch.home.path)
+        forget_trust(private_dir(launch.home.path))
     environment = child_environment(
         launch.home.path,
         tools_dir=launch.binary.tools_dir,

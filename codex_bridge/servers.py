@@ -30,6 +30,10 @@ class OpenThread:
     """AGENTS.md as it was then; None when there was none."""
     carried: str
     """Digest of the context block that the conversation already holds; empty for none."""
+    stored: str
+    """What the store says of that."""
+    unheard: tuple[str, ...] = ()
+    """The model that ignores layers of a turn and the names of these, as last told to the operator."""
 
 
 @dataclass(slots=True)
@@ -39,12 +43,9 @@ class Connection:
     server: Server
     threads: dict[str, OpenThread] = field(default_factory=dict[str, OpenThread])
 
-    def close_thread(self, thread_id: str) -> None:
-        """Forget a thread that the server has unloaded."""
-        for session_key, thread in self.threads.items():
-            if thread.opened.thread.id == thread_id:
-                del self.threads[session_key]
-                return
+    def key_of(self, thread_id: str) -> str | None:
+        """The conversation that a loaded thread belongs to; None for a thread that is not ours, a subagent's say."""
+        return next((key for key, thread in self.threads.items() if thread.opened.thread.id == thread_id), None)
 
 
 @dataclass(slots=True)

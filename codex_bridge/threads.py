@@ -1,6 +1,7 @@
 """Which thread a turn runs on: the one that is loaded, the one that is remembered, or a new one."""
 
 import logging
+import os.path
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,8 +17,16 @@ from harness.turns import Notice
 
 logger = logging.getLogger(__name__)
 
+OVERRIDE = "AGENTS.override.md"
+"""Codex's own name for a file that takes the place of AGENTS.md (measured, `docs/measured.md`)."""
 GONE = ("no rollout found", "thread not found")
 """Words by which the server says that it has no such thread; it has one code for every refusal."""
+
+
+def is_overridden(workspace: Path) -> bool:
+    """Whether Codex would read another file for the rules of a workspace than AGENTS.md."""
+    # A link that leads nowhere counts: it may lead somewhere by the time Codex looks.
+    return os.path.lexists(workspace / OVERRIDE)
 
 
 def is_gone(error: RpcError) -> bool:
@@ -37,8 +46,10 @@ class Threads:
         self._bindings = bindings
         self._backend = backend
         self._settings = settings
-        self._dropped: set[str] = set()
-        """Conversations whose thread must not be used again, whatever the store says."""
+        self._forgotten: dict[str, int] = {}
+        """How often each conversation was forgotten. What began before the last time brings no thread back."""
+        self._stale: set[str] = set()
+        """Conversations of which the store still names a thread that was forgotten."""
 
     async def open(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         """Give the thread that the turn runs on, loaded by the server of `connection`.
@@ -54,21 +65,32 @@ class Threads:
         if loaded is not None:
             _tell_changes(loaded, turn)
             return loaded
-        bound = None if key in self._dropped else await self._bindings.get(self._backend, key)
-        resumed = await self._resume(connection, bound, turn) if bound is not None else None
-        return resumed or await self._start(connection, turn)
+        begun = self._forgotten.get(key, 0)
+        bound = None if key in self._stale else await self._bindings.get(self._backend, key)
+        opened = None if bound is None else await self._resume(bound, connection, turn)
+        carried = "" if bound is None or opened is None else bound.carried
+        if opened is None:
+            opened = await self._start(connection, turn, begun)
+        lanes = turn.lanes
+        thread = OpenThread(opened, lanes.thread_developer, lanes.agents_text, carried, stored=carried)
+        if self._still(key, begun):
+            connection.threads[key] = thread
+        for text in unexpected_sources(opened, lanes, turn.request.workspace):
+            turn.buffer.push(Notice(text))
+        return thread
 
     async def forget(self, connection: Connection | None, session_key: str) -> None:
-        """Let the next turn of a conversation begin a new thread.
+        """Let the next turn of a conversation begin a new thread, whatever its present turn is doing.
 
         Raises:
             StoreError: The store cannot be written. Until this process ends the thread is not used again all the same.
         """
-        self._dropped.add(session_key)
+        self._forgotten[session_key] = self._forgotten.get(session_key, 0) + 1
+        self._stale.add(session_key)
         if connection is not None:
             connection.threads.pop(session_key, None)
         await self._bindings.forget(self._backend, session_key)
-        self._dropped.discard(session_key)
+        self._stale.discard(session_key)
 
     async def drop(self, connection: Connection | None, session_key: str) -> None:
         """Forget a thread that does not end its turn; a store that fails is only logged, as the turn must end."""
@@ -77,48 +99,51 @@ class Threads:
         except StoreError as error:
             logger.warning("forgetting the thread of %s: %s", session_key, error)
 
-    async def carried(self, thread: OpenThread, turn: CodexTurn) -> None:
-        """Remember that the conversation holds the turn's context block now.
+    async def remember(self, connection: Connection | None, session_key: str) -> None:
+        """Store which context block a conversation holds, unless the store says so already.
 
-        The turn runs already, so a store that fails is only logged: the block is sent once more after a restart.
+        For the end of a turn, when Codex has written down what it was given. A store that fails is only logged: the
+        block is sent once more after a restart.
         """
-        digest = thread.carried = digest_of(turn.lanes.turn_context)
-        binding = Binding(self._backend, turn.request.session_key, thread.opened.thread.id, digest)
+        thread = connection.threads.get(session_key) if connection is not None else None
+        if thread is None or thread.stored == thread.carried:
+            return
+        before, thread.stored = thread.stored, thread.carried
+        binding = Binding(self._backend, session_key, thread.opened.thread.id, thread.carried)
         try:
             await self._bindings.put(binding)
         except StoreError as error:
-            logger.warning("remembering what %s holds: %s", turn.request.session_key, error)
+            thread.stored = before
+            logger.warning("remembering what %s holds: %s", session_key, error)
 
-    async def _start(self, connection: Connection, turn: CodexTurn) -> OpenThread:
+    async def _start(self, connection: Connection, turn: CodexTurn, begun: int) -> ThreadOpened:
+        key = turn.request.session_key
         params = thread_start(turn.request, turn.lanes, self._settings)
         turn.sent.append(SentRequest(THREAD_START.name, params))
         opened = await connection.server.client.call(THREAD_START, params)
-        # First the store: a thread that is used without being remembered would be lost at the next start.
-        await self._bindings.put(Binding(self._backend, turn.request.session_key, opened.thread.id))
-        self._dropped.discard(turn.request.session_key)
-        return _keep(connection, turn, opened, carried="")
+        if self._still(key, begun):
+            # First the store: a thread that is used without being remembered would be lost at the next start. And
+            # before anybody can forget it: the store does one thing after the other.
+            await self._bindings.put(Binding(self._backend, key, opened.thread.id))
+        if self._still(key, begun):
+            self._stale.discard(key)
+        return opened
 
-    async def _resume(self, connection: Connection, bound: Binding, turn: CodexTurn) -> OpenThread | None:
+    async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened | None:
         """Load a thread from an earlier process; None when Codex no longer has it."""
         params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings)
         turn.sent.append(SentRequest(THREAD_RESUME.name, params))
         try:
-            opened = await connection.server.client.call(THREAD_RESUME, params)
+            return await connection.server.client.call(THREAD_RESUME, params)
         except RpcError as error:
             if not is_gone(error):
                 raise
             turn.buffer.push(Notice("Codex no longer has this conversation; a new one was started."))
             return None
-        return _keep(connection, turn, opened, carried=bound.carried)
 
-
-def _keep(connection: Connection, turn: CodexTurn, opened: ThreadOpened, *, carried: str) -> OpenThread:
-    lanes = turn.lanes
-    thread = OpenThread(opened, lanes.thread_developer, lanes.agents_text, carried)
-    connection.threads[turn.request.session_key] = thread
-    for text in unexpected_sources(opened, lanes, turn.request.workspace):
-        turn.buffer.push(Notice(text))
-    return thread
+    def _still(self, session_key: str, begun: int) -> bool:
+        """Whether the conversation was not forgotten since `begun`."""
+        return self._forgotten.get(session_key, 0) == begun
 
 
 def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -> list[str]:
@@ -128,6 +153,8 @@ def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -
     told = [f"Codex also reads instructions from {path}." for path in read if path != own]
     if lanes.agents_text is not None and own not in read:
         told.append(f"Codex does not read {own}, so the agent works without it.")
+    if lanes.overridden:
+        told.append(f"{workspace / OVERRIDE} is not read: the rules of an agent stand in AGENTS.md; remove it.")
     return told
 
 

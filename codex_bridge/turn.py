@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from codex_bridge.lanes import LanePlan, plan
+from codex_bridge.lanes import LanePlan
 from codex_bridge.ledger import TurnLedger
 from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.base import Sent
@@ -29,9 +29,11 @@ class SentRequest:
 class CodexTurn:
     """A turn on Codex, see `harness.turns.RunningTurn`."""
 
-    def __init__(self, request: TurnRequest, interrupt: "Callable[[CodexTurn], Awaitable[None]]") -> None:
+    def __init__(
+        self, request: TurnRequest, lanes: LanePlan, interrupt: "Callable[[CodexTurn], Awaitable[None]]"
+    ) -> None:
         self.request = request
-        self.lanes: LanePlan = plan(request.composition)
+        self.lanes = lanes
         self.sent: list[SentRequest] = []
         """The thread and turn requests of this turn, as they went out."""
         self.thread: ThreadOpened | None = None

@@ -7,6 +7,9 @@ RUNTIME: Final = (
     "channels, and delivers your final answer there. Your working directory is your workspace."
 )
 
+AGENTS_INTRO: Final = "# Rules of the workspace\n\nThe owner's rules for you and for every subagent of yours."
+"""Over a copy of AGENTS.md, where Codex cannot be left to read it."""
+
 TOOLS_INTRO: Final = (
     "# Workspace notes on tools\n\n"
     "The owner keeps these notes about devices, accounts and conventions. They describe; they grant nothing."

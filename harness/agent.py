@@ -33,7 +33,11 @@ class Agent(Generic[TurnT]):
         settings = self.gatherer.settings
         if not settings.workspace.is_dir():
             raise WorkspaceError(f"The workspace {settings.workspace} is no folder; create it or name another.")
-        key, audience, reset = message.session_key(settings.id), self.audience(message), bare_reset(message.text)
+        audience, reset = self.audience(message), bare_reset(message.text)
+        key = message.session_key(settings.id)
+        if audience is Audience.OTHER_DIRECT:
+            # What was said to the owner here, the memory among it, stays in the owner's conversation.
+            key = f"{key}:other"
         gathered = await self.gatherer.gather(
             Situation(
                 trigger=Trigger.CHAT,

@@ -274,7 +274,9 @@ class Gatherer:
         settings = self.settings
         agents = None
         if self.habits.reads_agents_file:
-            agents = next((file for file in files if file.name == AGENTS and not file.from_hook), None)
+            # One that leads to the memory is judged as memory below, like any other: the backend must not read it.
+            judged = (file for file in files if file.name == AGENTS and not file.from_hook and file.memory is None)
+            agents = next(judged, None)
             files = tuple(file for file in files if file is not agents)
         pointed_to: tuple[LeftOutFile, ...] = ()
         if self.habits.points_to_heartbeat_file:

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from codex_bridge.cli.setup import AgentOption, ConfigOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
-from codex_bridge.lanes import HABITS, LANE_OF
+from codex_bridge.lanes import HABITS, lanes_of
+from codex_bridge.threads import is_overridden
 from harness.gather import Gatherer, Situation
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
@@ -86,7 +87,8 @@ async def look(settings: AgentSettings, chat: Chat) -> PromptReport:
     key = f"agent:{settings.id}:cron:context" if chat is Chat.CRON else None
     situation = Situation(trigger=trigger, audience=audience, words=words, session_key=key)
     gathered = await Gatherer(settings, HABITS).gather(situation)
-    return report_of(gathered, str(settings.workspace), {name: lane.value for name, lane in LANE_OF.items()})
+    lanes = lanes_of(overridden=is_overridden(settings.workspace))
+    return report_of(gathered, str(settings.workspace), {name: lane.value for name, lane in lanes.items()})
 
 
 def sized(units: int) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from codex_bridge.binary import find_codex
-from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.bridge import TURN_DEADLINE, CodexHarness, CodexSettings, codex_harness
 from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
 from codex_bridge.lanes import HABITS
@@ -121,10 +121,12 @@ async def running(
     binary = find_codex(codex or binary_path(codex_config, os.environ))
     launch = Launch(binary, home_named(codex_home, settings.id, root), provider)
     threads = thread_settings(codex_config, os.environ)
+    deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
+    chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)
     folder = private_dir(agent_dir(root, settings.id))
     async with (
         bindings_at(folder / "bridge.sqlite") as bindings,
-        codex_harness(CodexSettings(launch, agent=settings.id, threads=threads), bindings) as harness,
+        codex_harness(chosen, bindings) as harness,
     ):
         await harness.ready()
         yield Running(Agent(harness, Gatherer(settings, HABITS), model=model), harness, launch)

@@ -12,6 +12,8 @@ from codex_bridge.wire.items import Item
 
 ApprovalPolicy: TypeAlias = Literal["untrusted", "on-request", "never"]
 SandboxMode: TypeAlias = Literal["read-only", "workspace-write", "danger-full-access"]
+SandboxKind: TypeAlias = Literal["readOnly", "workspaceWrite", "dangerFullAccess"]
+"""The same three as `SandboxMode`, as turn/start spells them."""
 Personality: TypeAlias = Literal["none", "friendly", "pragmatic"]
 
 
@@ -200,6 +202,12 @@ class ContextEntry(Sent):
     value: str
 
 
+class SandboxPolicy(Sent):
+    """What the commands of a turn may do. What is not given is off: the network, further writable folders."""
+
+    type: SandboxKind
+
+
 class TurnStartParams(Sent):
     """Start a turn. On a thread that is busy this silently steers the running one instead."""
 
@@ -211,6 +219,7 @@ class TurnStartParams(Sent):
     personality: Personality | None = None
     cwd: str | None = None
     approval_policy: ApprovalPolicy | None = None
+    sandbox_policy: SandboxPolicy | None = None
     model: str | None = None
     effort: str | None = None
 

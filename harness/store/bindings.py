@@ -5,6 +5,7 @@ SQLite in WAL mode, readable by the owner alone. Every call is one short transac
 
 import os
 import sqlite3
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
@@ -26,7 +27,10 @@ CREATE TABLE IF NOT EXISTS bindings (
 )
 """
 BUSY_SECONDS: Final = 5.0
-"""How long a write waits for another process's."""
+"""How long a call waits for another process's write, the wait for the calls before it included."""
+BUSY_PAUSE: Final = 0.05
+"""Seconds between two tries."""
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 Value = TypeVar("Value")
 
@@ -95,15 +99,26 @@ class Bindings:
         await self._run(write)
 
     async def _run(self, work: Callable[[sqlite3.Connection], Value]) -> Value:
+        """Do it in the order of the calls. Each has its own time, so a store that stays locked fails all at once."""
+
         def transaction() -> Value:
             with self._connection:
                 return work(self._connection)
 
+        deadline = time.monotonic() + BUSY_SECONDS
         async with self._one_at_a_time:
-            try:
-                return await anyio.to_thread.run_sync(transaction)
-            except sqlite3.Error as error:
-                raise StoreError(f"The store {self._path} cannot be used: {error}.") from error
+            while True:
+                try:
+                    return await anyio.to_thread.run_sync(transaction)
+                except sqlite3.Error as error:
+                    if not _is_busy(error) or time.monotonic() >= deadline:
+                        raise StoreError(f"The store {self._path} cannot be used: {error}.") from error
+                await anyio.sleep(BUSY_PAUSE)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    # The low byte is the kind, what is above it the case; an error of the module itself has no code.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
 
 
 @asynccontextmanager
@@ -128,6 +143,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(_SCHEMA)
+        connection.execute("PRAGMA busy_timeout = 0")  # from here on `Bindings` waits, and holds no thread meanwhile
     except sqlite3.Error as error:
         connection.close()
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error

@@ -12,8 +12,10 @@ from codex_bridge.home import (
     AgentIdError,
     ChildEnvironment,
     Home,
+    TrustedFolderError,
     agent_dir,
     child_environment,
+    forget_trust,
     own_home,
     private_dir,
     state_dir,
@@ -52,6 +54,57 @@ def test_a_folder_that_others_may_enter_is_repaired_and_keeps_its_content(tmp_pa
 
     assert mode(path) == 0o700
     assert (path / "auth.json").read_text("utf-8") == "{}"
+
+
+TRUSTED = '[projects."/workspace"]\ntrust_level = "trusted"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (TRUSTED, ""),
+        (
+            f'model = "x" # mine\n\n{TRUSTED}\n[tui]\nanimations = false\n',
+            'model = "x" # mine\n\n[tui]\nanimations = false\n',
+        ),
+        (f"{TRUSTED}\n{TRUSTED.replace('workspace', 'other')}", ""),
+        (f"[projects]\n\n{TRUSTED}[[x]]\ny = 1\n", "[[x]]\ny = 1\n"),
+        (TRUSTED.rstrip(), ""),
+        ('model = "projects"\n', 'model = "projects"\n'),
+        ("projects = [\n", "projects = [\n"),
+    ],
+)
+def test_a_home_forgets_the_folders_that_it_trusts_and_keeps_the_rest(tmp_path: Path, before: str, after: str) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(before, "utf-8")
+    forget_trust(tmp_path)
+    assert config.read_text("utf-8") == after
+    assert [path.name for path in tmp_path.iterdir()] == ["config.toml"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'projects."/workspace".trust_level = "trusted"\n',
+        'projects = { "/workspace" = { trust_level = "trusted" } }\n',
+        '[projects."/workspace"]\nnote = """\n[tui]\n"""\n',
+    ],
+)
+def test_trust_that_cannot_be_taken_out_safely_is_an_error_and_the_file_stays(tmp_path: Path, text: str) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(text, "utf-8")
+    with pytest.raises(TrustedFolderError) as caught:
+        forget_trust(tmp_path)
+    assert str(caught.value) == (
+        f"{config} trusts project folders, so a file in a workspace could start programs outside of the sandbox; "
+        "remove its 'projects' part."
+    )
+    assert config.read_text("utf-8") == text
+
+
+def test_a_home_without_a_configuration_has_nothing_to_forget(tmp_path: Path) -> None:
+    forget_trust(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_closed_already_is_left_as_it_is(tmp_path: Path) -> None:

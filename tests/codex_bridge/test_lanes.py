@@ -92,7 +92,7 @@ def test_start_and_resume_hold_the_same_developer_text() -> None:
     resume = thread_resume("thread-1", asked, lanes, settings).to_wire()
     shared: JsonObject = {
         "approvalPolicy": "on-request",
-        "sandbox": "workspace-write",
+        "sandbox": "read-only",
         "config": {
             "project_doc_max_bytes": 32_768,
             "project_root_markers": [],
@@ -109,11 +109,12 @@ def test_start_and_resume_hold_the_same_developer_text() -> None:
 
 def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
     lanes = plan(Composition(FILES, ()))
-    asked = turn_start(request(*FILES), lanes, OPENED).to_wire()
+    asked = turn_start(request(*FILES), lanes, OPENED, ThreadSettings()).to_wire()
     assert asked == {
         "threadId": "thread-1",
         "input": [{"type": "text", "text": "hi"}],
         "clientUserMessageId": "telegram:7:9",
+        "sandboxPolicy": {"type": "workspaceWrite"},
         "collaborationMode": {
             "mode": "default",
             "settings": {
@@ -124,7 +125,7 @@ def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
         },
         "personality": "none",
     }
-    chosen = turn_start(request(*FILES, model="gpt-6-sol", effort="high"), lanes, OPENED).to_wire()
+    chosen = turn_start(request(*FILES, model="gpt-6-sol", effort="high"), lanes, OPENED, ThreadSettings()).to_wire()
     assert chosen["collaborationMode"] == {
         "mode": "default",
         "settings": {"model": "gpt-6-sol", "reasoning_effort": "high", "developer_instructions": lanes.turn_developer},
@@ -133,7 +134,7 @@ def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
 
 def test_nothing_to_say_is_sent_as_null_and_never_as_an_empty_text() -> None:
     only_words = request(layer(LayerName.USER_TEXT, "hi"))
-    asked = turn_start(only_words, plan(only_words.composition), OPENED).to_wire()
+    asked = turn_start(only_words, plan(only_words.composition), OPENED, ThreadSettings()).to_wire()
     assert asked["collaborationMode"] == {
         "mode": "default",
         "settings": {"model": "gpt-5.5", "reasoning_effort": "medium", "developer_instructions": None},
@@ -188,8 +189,8 @@ def test_quoted_files_stand_before_the_words_and_only_when_asked_for() -> None:
     )
     lanes = plan(asked.composition)
     block = f"{CONTEXT_INTRO}\n\n## BOOTSTRAP.md\n\nfirst run\n\n## MEMORY.md\n\nblue"
-    with_context = turn_start(asked, lanes, OPENED, with_context=True).to_wire()
-    without = turn_start(asked, lanes, OPENED).to_wire()
+    with_context = turn_start(asked, lanes, OPENED, ThreadSettings(), with_context=True).to_wire()
+    without = turn_start(asked, lanes, OPENED, ThreadSettings()).to_wire()
     assert with_context["input"] == [{"type": "text", "text": block}, {"type": "text", "text": "hi"}]
     assert without["input"] == [{"type": "text", "text": "hi"}]
 

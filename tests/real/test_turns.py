@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tomllib
 from pathlib import Path
 
 import anyio
@@ -31,7 +32,7 @@ from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import ThreadResumeParams
 from harness.agent import Agent
 from harness.turns import CommandFinished, Commentary, Finished, Notice, Outcome, TextDelta, TextRetracted
-from tests.support.real import MODEL, count, events_of, message, places, stage
+from tests.support.real import MODEL, count, events_of, group_message, message, places, stage
 
 YOLO = ThreadSettings(sandbox="danger-full-access", approval_policy="never")
 
@@ -341,16 +342,62 @@ async def test_a_refused_rules_file_does_not_come_in_through_codex_either(
     assert any("outside the workspace" in each.reason for each in turn.lanes.left_out)
 
 
-async def test_an_override_file_of_codex_is_told_to_the_operator(
+async def test_an_override_file_is_never_read_and_the_workspaces_own_rules_hold(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
-    (workspace / "AGENTS.override.md").write_text("OVERRIDE_RULE", encoding="utf-8")
-    async with stage(codex, state, workspace, always(say("Yes."))) as play:
-        events = await events_of(await play.begin("hi"))
+    """No guard judged that file, and it may be a link to the memory."""
+    (workspace / "AGENTS.override.md").symlink_to("MEMORY.md")
+    async with stage(codex, state, workspace, in_turn([say("Yes."), say("Again.")])) as play:
+        turn = await play.agent.receive(group_message("hi"))
+        events = await events_of(turn)
+    (request,) = play.model.requests
+    assert (count(request, "MEM_M77"), places(request, "AGENTS_M11")) == (0, ["developer"])
     assert [event.text for event in events if isinstance(event, Notice)] == [
-        f"Codex also reads instructions from {workspace}/AGENTS.override.md.",
-        f"Codex does not read {workspace}/AGENTS.md, so the agent works without it.",
+        f"{workspace}/AGENTS.override.md is not read: the rules of an agent stand in AGENTS.md; remove it.",
     ]
+
+
+async def test_rules_that_lead_to_the_memory_do_not_reach_a_group(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    (workspace / "memory").mkdir()
+    (workspace / "memory" / "2031-05-06.md").write_text("NOTE_M99", encoding="utf-8")
+    (workspace / "AGENTS.md").unlink()
+    (workspace / "AGENTS.md").symlink_to("memory/2031-05-06.md")
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        await (await play.agent.receive(group_message("hi"))).result()
+        await play.ask("hi")
+    group, owner = play.model.requests
+    assert [count(group, "NOTE_M99"), count(owner, "NOTE_M99")] == [0, 1]
+
+
+async def test_codex_takes_no_configuration_from_the_workspace(
+    codex: CodexBinary, state: Path, workspace: Path, tmp_path: Path
+) -> None:
+    """It would start the programs that are named there outside of the sandbox, and ask nobody."""
+    touched = tmp_path / "touched"
+    (workspace / ".codex").mkdir()
+    (workspace / ".codex" / "config.toml").write_text(
+        f'developer_instructions = "FOREIGN_M88"\n[mcp_servers.x]\ncommand = "touch"\nargs = ["{touched}"]\n', "utf-8"
+    )
+    home = own_home(state, "main").path
+    home.mkdir(parents=True, mode=0o700)
+    # What an earlier version, or a person in a hurry, left in the home.
+    (home / "config.toml").write_text(
+        f'model_verbosity = "low"\n\n[projects."{workspace}"]\ntrust_level = "trusted"\n\n[tui]\n', "utf-8"
+    )
+    write = CallTool("exec_command", {"cmd": "echo written > made.txt"})
+    for settings in (ThreadSettings(), YOLO):
+        script = in_turn([Reply((write,)), say("Made."), say("Again.")])
+        async with stage(codex, state, workspace, script, settings=settings) as play:
+            first = await play.ask("make a file", number="1")
+            await play.ask("again", number="2")
+        assert first.text == "Made."
+        assert [count(request, "FOREIGN_M88") for request in play.model.requests] == [0, 0, 0]
+        assert (workspace / "made.txt").read_text("utf-8") == "written\n"
+        (workspace / "made.txt").unlink()
+    assert not touched.exists()
+    assert tomllib.loads((home / "config.toml").read_text("utf-8")) == {"model_verbosity": "low", "tui": {}}
 
 
 async def test_an_edit_that_a_loaded_thread_does_not_take_in_is_told_once(

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -84,6 +84,11 @@ def message(text: str, *, chat: str = "7", number: str = "1") -> InboundMessage:
         text=text,
         sent_at=datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC),
     )
+
+
+def group_message(text: str, *, number: str = "1") -> InboundMessage:
+    """A message in a group."""
+    return replace(message(text, number=number), chat=Chat(ChatKind.GROUP, "-5"))
 
 
 async def events_of(turn: CodexTurn) -> list[TurnEvent]:
