@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Generic
 
-from harness.errors import WorkspaceError
 from harness.gather import Gatherer, Situation
 from harness.inbound import ChatKind, InboundMessage
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
+from harness.workspace.folder import check_folder
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ class Agent(Generic[TurnT]):
             WorkspaceError: The workspace folder is not there. A missing file in it is no error.
         """
         settings = self.gatherer.settings
-        if not settings.workspace.is_dir():
-            raise WorkspaceError(f"The workspace {settings.workspace} is no folder; create it or name another.")
+        check_folder(settings.workspace)
         audience, reset = self.audience(message), bare_reset(message.text)
         key = message.session_key(settings.id)
         if audience is Audience.OTHER_DIRECT:

@@ -1,10 +1,11 @@
 """Which commands there are, and how an error reaches a person.
 
-Exit codes: 0 done; 1 the turn ended without an answer, or a check failed; 2 the input is wrong; 3 Codex cannot
-be used (missing, too old, not signed in, does not start).
+Exit codes: 0 done; 1 the turn ended without an answer, a check failed, or a file could not be used; 2 the input is
+wrong; 3 Codex cannot be used (missing, too old, not signed in, does not start).
 """
 
 import logging
+import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated, Final
@@ -16,6 +17,7 @@ from codex_bridge.errors import CodexError
 from codex_bridge.home import AgentIdError
 from harness.errors import HarnessError
 
+FAILED: Final = 1
 BAD_INPUT: Final = 2
 NO_CODEX: Final = 3
 
@@ -51,7 +53,15 @@ def run() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal of another encoding still shows the rest
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where an error can still be told
+    except OSError as error:
+        # What is still unsaid goes nowhere, or Python would try once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        what = error.filename or "The output cannot be written"
+        sys.exit(_complain(f"{what}: {error.strerror or error}.", FAILED))
     except (HarnessError, AgentIdError) as error:
         sys.exit(_complain(str(error), BAD_INPUT))
     except CodexError as error:

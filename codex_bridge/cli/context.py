@@ -20,6 +20,7 @@ from harness.memory.access import Audience
 from harness.report import LayerLine, PromptReport, report_of, tokens
 from harness.settings.agent import AgentSettings
 from harness.turns import Trigger
+from harness.workspace.folder import check_folder
 
 MOST_NAMES: Final = 20
 """Skills that the short list names (prompt-builder 13.2)."""
@@ -65,6 +66,7 @@ def command(
 ) -> None:
     """Show what the prompt of an agent's next turn is made of, with sizes, lanes and what is left out."""
     settings = configured(config, agent, workspace).settings
+    check_folder(settings.workspace)
     report = anyio.run(look, settings, chat)
     match view:
         case View.JSON:

@@ -17,8 +17,10 @@ from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
 from codex_bridge.errors import BinaryNotFoundError
 from codex_bridge.lanes import HABITS
 from harness.config import describe
+from harness.errors import WorkspaceError
 from harness.gather import Gatherer
 from harness.report import PromptReport
+from harness.workspace.folder import check_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,10 @@ def examine(found: Configured) -> list[Check]:
     """Look at everything."""
     checks = [*_config(found), *_codex(found)]
     settings = found.settings
-    if not settings.workspace.is_dir():
-        return [*checks, Check("workspace", sound=False, text=f"{settings.workspace} is no folder; create it.")]
+    try:
+        check_folder(settings.workspace)
+    except WorkspaceError as error:
+        return [*checks, Check("workspace", sound=False, text=str(error))]
     report = anyio.run(look, settings, Chat.OWNER)
     gatherer = Gatherer(settings, HABITS)
     survey = gatherer.library.survey(settings.skills.rules, gatherer.options)

@@ -11,6 +11,7 @@ from codex_bridge.lanes import HABITS
 from harness.gather import Gatherer
 from harness.skills.library import SkillSurvey
 from harness.skills.values import Standing
+from harness.workspace.folder import check_folder
 
 app = typer.Typer(help="What the agent's skills are.", no_args_is_help=True)
 
@@ -31,6 +32,7 @@ def listing(
 ) -> None:
     """List every skill that was found, whether the model is told of it, and why."""
     settings = configured(config, agent, workspace).settings
+    check_folder(settings.workspace)
     gatherer = Gatherer(settings, HABITS)
     survey = gatherer.library.survey(settings.skills.rules, gatherer.options)
     if as_json:

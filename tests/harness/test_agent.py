@@ -109,3 +109,12 @@ async def test_only_the_owners_direct_chat_hears_the_memory(
     carried = [layer.name for layer in composition.layers if "The boat is blue." in layer.text]
     assert agent.audience(message) is audience
     assert carried == ([LayerName.MEMORY] if audience is Audience.OWNER else [])
+
+
+async def test_a_stranger_does_not_continue_what_was_said_to_the_owner(tmp_path: Path) -> None:
+    """The same chat, after the owner's list changed or an account changed hands: the thread holds the memory."""
+    keys = [
+        (await Agent(Recording(), gatherer(tmp_path), owners=frozenset({owner})).receive(MESSAGE)).request.session_key
+        for owner in ("7", "8")
+    ]
+    assert keys == ["agent:main:telegram:direct:7", "agent:main:telegram:direct:7:other"]

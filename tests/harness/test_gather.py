@@ -98,6 +98,24 @@ async def test_nobody_but_the_owner_gets_the_memory(workspace: Path, audience: A
     assert reason(gathered, LayerName.MEMORY).startswith("memory is private to the owner's direct chat")
 
 
+@pytest.mark.parametrize("leads_to", ["memory/2031-05-06.md", "MEMORY.md"])
+@pytest.mark.parametrize("injection", [ContextInjection.ALWAYS, ContextInjection.NEVER])
+async def test_rules_that_lead_to_the_memory_are_memory(
+    workspace: Path, leads_to: str, injection: ContextInjection
+) -> None:
+    """Else a backend that reads AGENTS.md by itself would show the owner's notes to a group."""
+    (workspace / "memory").mkdir()
+    (workspace / "memory" / "2031-05-06.md").write_text("MEM_M77 of a day", encoding="utf-8")
+    (workspace / "AGENTS.md").unlink()
+    (workspace / "AGENTS.md").symlink_to(leads_to)
+    settings = replace(plain_settings(workspace), files=FileSettings(injection=injection))
+    for audience in (Audience.GROUP, Audience.OTHER_DIRECT, Audience.SUBAGENT, Audience.CRON):
+        gathered = await look(settings, audience=audience)
+        assert where(gathered, "MEM_M77") == {"MEM_M77": []}
+        assert gathered.agents_file is None
+        assert f"{workspace}/AGENTS.md" in [each.source for each in gathered.composition.left_out]
+
+
 async def test_groups_may_look_up_but_never_get_a_copy(workspace: Path) -> None:
     settings = replace(plain_settings(workspace), memory=MemorySettings(groups=True))
     with_tool = await look(settings, audience=Audience.GROUP, tools={"memory_search"})

@@ -21,6 +21,7 @@ from codex_bridge.loopback.script import (
     HttpError,
     Reply,
     Say,
+    Usage,
     Wait,
     always,
     in_turn,
@@ -31,8 +32,8 @@ from codex_bridge.process import Launch
 from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import ThreadResumeParams
 from harness.agent import Agent
-from harness.turns import CommandFinished, Commentary, Finished, Notice, Outcome, TextDelta, TextRetracted
-from tests.support.real import MODEL, count, events_of, group_message, message, places, stage
+from harness.turns import CommandFinished, Commentary, Compacted, Finished, Notice, Outcome, TextDelta, TextRetracted
+from tests.support.real import MODEL, count, events_of, group_message, message, notices_of, places, stage
 
 YOLO = ThreadSettings(sandbox="danger-full-access", approval_policy="never")
 
@@ -416,17 +417,29 @@ async def test_an_edit_that_a_loaded_thread_does_not_take_in_is_told_once(
     ]
 
 
-async def test_a_model_that_ignores_the_persona_is_told_to_the_operator(
+async def test_a_model_that_ignores_layers_is_told_to_the_operator_once(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
     """T01 e: a layer in a lane that the model does not honour is never reported as loaded without a word."""
     async with stage(codex, state, workspace, always(say("Yes.")), model="gpt-6-sol") as play:
-        events = await events_of(await play.begin("hi"))
-    assert count(play.model.requests[0], "SOUL_M22") == 0
-    assert (
-        Notice("gpt-6-sol ignores turn-scoped instructions, so it does not see SOUL.md, IDENTITY.md, USER.md.")
-        in events
-    )
+        told = [await notices_of(await play.begin("hi", number="1"))]
+        told.append(await notices_of(await play.begin("hi", number="2")))
+        for name in ("SOUL.md", "IDENTITY.md", "USER.md"):
+            (workspace / name).unlink()
+        told.append(await notices_of(await play.begin("hi", number="3")))
+        skill = workspace / "skills" / "weather" / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text("---\nname: weather\ndescription: SKILL_M88 lookup\n---\nLook.", encoding="utf-8")
+        told.append(await notices_of(await play.begin("hi", number="4")))
+    assert [count(request, marker) for request in play.model.requests for marker in ("SOUL_M22", "SKILL_M88")] == [
+        0
+    ] * 8
+    assert told == [
+        ["gpt-6-sol ignores turn-scoped instructions, so it does not see SOUL.md, IDENTITY.md, USER.md."],
+        [],
+        [],
+        ["gpt-6-sol ignores turn-scoped instructions, so it does not see skills."],
+    ]
 
 
 async def test_the_memory_is_quoted_once_and_again_when_it_changed(
@@ -447,6 +460,44 @@ async def test_the_memory_is_quoted_once_and_again_when_it_changed(
         (1, 0),
         (1, 1),
     ]
+
+
+async def test_the_memory_is_quoted_again_after_a_compaction(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    """Codex keeps some of what was said last, and what was quoted long before is gone."""
+    full = Reply((Say("Long."),), usage=Usage(input=900_000, output=1))
+    script = in_turn([say("Hi."), full, say("In short."), say("On."), say("Again.")])
+    async with stage(codex, state, workspace, script) as play:
+        await play.ask("hi", number="1")
+        await play.ask("word " * 30_000, number="2")
+        events = await events_of(await play.begin("on", number="3"))
+        await play.ask("again", number="4")
+    assert [isinstance(event, Compacted) for event in events].count(True) == 1
+    assert [count(request, "MEM_M77") for request in play.model.requests] == [1, 1, 1, 0, 1]
+
+
+async def test_a_kill_right_after_a_turn_was_accepted_does_not_cost_the_memory(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """Codex has written the turn down by then or has not; the next request holds the memory once for each message."""
+
+    def script(request: RecordedRequest) -> Action:
+        return Reply((Wait(anyio.Event()),)) if request.parts()[-1].text == "first" else say("Fine.")
+
+    (workspace / "MEMORY.md").unlink()
+    async with stage(codex, state, workspace, script) as play:
+        await play.ask("hi", number="1")
+        (workspace / "MEMORY.md").write_text("MEM_M77", "utf-8")
+        turn = await play.begin("first", number="2")
+        while turn.ledger is None or not turn.ledger.turn_id:
+            await anyio.lowlevel.checkpoint()
+        server = play.harness.server
+        assert server is not None
+        os.kill(server.pid, signal.SIGKILL)
+        lost = await turn.result()
+        after = await play.ask("second", number="3")
+        resumed = play.model.requests[-1]
+    assert (lost.outcome, after.outcome) == (Outcome.LOST, Outcome.ANSWERED)
+    assert count(resumed, "MEM_M77") == 1 + [part.text for part in resumed.parts()].count("first")
 
 
 async def test_each_skill_is_listed_once_and_codex_adds_no_list_of_its_own(

@@ -81,6 +81,20 @@ def _stall(turn: Running, words: str) -> Iterable[Step]:
     yield turn.tell("item/agentMessage/delta", itemId="message", delta="Let me")
 
 
+def _compact(turn: Running, words: str) -> Iterable[Step]:
+    """A turn in which the conversation is summarised to make room."""
+    yield turn.began()
+    yield turn.tell("item/completed", item=turn.item("contextCompaction"))
+    yield from turn.said(words)
+    yield turn.ended()
+
+
+def _compact_and_stall(turn: Running, words: str) -> Iterable[Step]:
+    del words
+    yield turn.began()
+    yield turn.tell("item/completed", item=turn.item("contextCompaction"))
+
+
 def _new_words(turn: Running, words: str) -> Iterable[Step]:
     """Values of enumerations that this client has never heard of."""
     del words
@@ -180,6 +194,9 @@ COURSES: Final[dict[str, Course]] = {
     "echo": _echo,
     "large": _large,
     "stall": _stall,
+    "stubborn": _stall,
+    "compact": _compact,
+    "compact-and-stall": _compact_and_stall,
     "new-words": _new_words,
     "fields-gone": _fields_gone,
     "types-changed": _types_changed,
@@ -198,6 +215,8 @@ class FakeCodex:
         self._threads = 0
         self._turns = 0
         self._running: dict[str, Running] = {}
+        self._stubborn: set[str] = set()
+        """Threads whose turn no interrupt ends, though the server says that it will."""
         self._asking: list[Running] = []
 
     def __call__(self, event: Event) -> Iterable[Step]:
@@ -231,16 +250,21 @@ class FakeCodex:
         yield Result({"turn": {"id": turn.turn, "status": "inProgress", "items": [], "error": None}})
         said = request.params["input"]
         assert isinstance(said, list)
-        first = said[0]
-        assert isinstance(first, dict)
-        course, _, words = str(first["text"]).partition(" ")
+        last = said[-1]  # files may be quoted before it
+        assert isinstance(last, dict)
+        course, _, words = str(last["text"]).partition(" ")
         if course == "stall":
             self._running[turn.thread] = turn
+        if course == "stubborn":
+            self._stubborn.add(turn.thread)
         if course == "approval":
             self._asking.append(turn)
         yield from COURSES[course](turn, words)
 
     def _interrupt(self, request: Requested) -> Iterable[Step]:
+        if request.params["threadId"] in self._stubborn:
+            yield Result({})
+            return
         turn = self._running.pop(str(request.params["threadId"]), None)
         if turn is None or request.params["turnId"] not in ("", turn.turn):
             yield Failure(-32600, "no active turn to interrupt")

@@ -23,7 +23,7 @@ from harness.gather import Gatherer
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.plain import plain_settings
 from harness.store.bindings import Bindings, bindings_at
-from harness.turns import TurnEvent, TurnResult
+from harness.turns import Notice, TurnEvent, TurnResult
 
 LIMIT = 30.0
 """Seconds that any wait of a real test may take; a turn needs a fifth of one."""
@@ -94,6 +94,11 @@ def group_message(text: str, *, number: str = "1") -> InboundMessage:
 async def events_of(turn: CodexTurn) -> list[TurnEvent]:
     """Read a turn's events to the end."""
     return [event async for event in turn.events()]
+
+
+async def notices_of(turn: CodexTurn) -> list[str]:
+    """Read a turn to its end; gives what the operator was told."""
+    return [event.text for event in await events_of(turn) if isinstance(event, Notice)]
 
 
 def count(request: RecordedRequest, marker: str) -> int:

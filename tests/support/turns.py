@@ -1,7 +1,8 @@
 """Turns of `CodexHarness` on the fake Codex, run as a child process."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -11,7 +12,7 @@ from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.home import Home
 from codex_bridge.process import Launch
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
-from harness.store.bindings import bindings_at
+from harness.store.bindings import Bindings, bindings_at
 from harness.turns import RunningTurn, TextDelta, Trigger, TurnRequest
 from tests.support.serving import LIMIT, executable
 
@@ -22,14 +23,17 @@ def launch(folder: Path, script: str) -> Launch:
 
 
 @asynccontextmanager
-async def harness_on_fake(folder: Path) -> AsyncGenerator[CodexHarness]:
-    """A harness whose Codex is the fake; everything inside is over within `LIMIT`."""
+async def harness_on_fake(
+    folder: Path, store: Bindings | None = None, *, binary: Path | None = None
+) -> AsyncGenerator[CodexHarness]:
+    """A harness whose Codex is the fake, or `binary`; everything inside is over within `LIMIT`."""
+    start = launch(folder, "codex")
+    if binary is not None:
+        start = replace(start, binary=CodexBinary(binary, "the test"))
     with anyio.fail_after(LIMIT):
-        async with (
-            bindings_at(folder / "bindings.sqlite") as bindings,
-            codex_harness(CodexSettings(launch(folder, "codex")), bindings, now=lambda: 0.0) as harness,
-        ):
-            yield harness
+        async with AsyncExitStack() as stack:
+            store = store or await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
+            yield await stack.enter_async_context(codex_harness(CodexSettings(start), store, now=lambda: 0.0))
 
 
 def words(text: str, *, chat: str = "a") -> TurnRequest:

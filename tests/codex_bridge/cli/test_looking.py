@@ -1,8 +1,10 @@
 """`context`, `skills list` and `doctor` on a workspace that a person made by hand, mistakes included."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from PIL import Image
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 from codex_bridge.cli.app import app
 from codex_bridge.cli.treemap import Tile, tiles
+from codex_bridge.lanes import Lane
 from harness.report import LayerLine
 from harness.workspace.reads import Refusal
 
@@ -52,6 +55,12 @@ def run(place: Path, *arguments: str, code: int = 0) -> str:
     return done.stdout
 
 
+def program(*arguments: str, stdout: int | IO[str] = subprocess.PIPE) -> "subprocess.CompletedProcess[str]":
+    """Run the command line as a shell does."""
+    command = [sys.executable, "-m", "codex_bridge", *arguments]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+
+
 def data(place: Path, *arguments: str, code: int = 0) -> Any:
     return json.loads(run(place, *arguments, code=code))
 
@@ -92,8 +101,32 @@ def test_doctor_names_a_workspace_that_is_not_there(place: Path) -> None:
     assert json.loads(done.stdout)[-1] == {
         "part": "workspace",
         "ok": False,
-        "text": f"{place}/no is no folder; create it.",
+        "text": f"The workspace {place}/no is no folder; create it or name another.",
     }
+
+
+@pytest.mark.parametrize("command", [["context"], ["skills", "list"]])
+def test_a_workspace_that_is_not_there_is_named_and_no_empty_report_is_shown(place: Path, command: list[str]) -> None:
+    done = program(*command, "--workspace", str(place / "no"))
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2, "", f"codex-bridge: The workspace {place}/no is no folder; create it or name another.\n"
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("view", ["list", "json"])
+def test_an_output_that_cannot_be_written_is_one_sentence(place: Path, view: str) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = program("context", view, "--workspace", str(place / "w"), stdout=full)
+    assert (done.returncode, done.stderr) == (
+        1, "codex-bridge: The output cannot be written: No space left on device.\n"
+    )  # fmt: skip
+
+
+def test_context_names_the_lane_of_the_rules_beside_an_override_file(place: Path) -> None:
+    (place / "w" / "AGENTS.override.md").write_text("Other rules.", encoding="utf-8")
+    lanes = {line["name"]: line["lane"] for line in data(place, "context", "json")["layers"]}
+    assert lanes["workspace/AGENTS.md"] == Lane.THREAD_DEVELOPER.value
 
 
 def test_context_accounts_for_every_layer(place: Path) -> None:

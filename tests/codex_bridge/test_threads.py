@@ -1,0 +1,242 @@
+"""Which thread a turn runs on, and what is remembered of it, when turns, stores and servers fail in between.
+
+On the fake Codex: the real one can hardly be made to fail at these moments.
+"""
+
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from codex_bridge.bridge import CodexHarness
+from codex_bridge.threads import digest_of
+from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.requests import TurnStartParams
+from harness.errors import StoreError
+from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
+from harness.store.bindings import Binding, Bindings, bindings_at
+from harness.turns import Outcome, TurnRequest
+from tests.support.serving import executable
+from tests.support.turns import first_delta, harness_on_fake, words
+
+
+class Failing(Bindings):
+    """A store that fails where it is told to, and waits between a read and its answer where it is told to."""
+
+    def __init__(self, real: Bindings) -> None:
+        self._real = real
+        self.broken: set[str] = set()
+        self.reading: anyio.Event | None = None
+        self.go_on = anyio.Event()
+        self.written = anyio.Event()
+        """Set by the next write that succeeds; put a new one to wait for another."""
+
+    async def get(self, backend: str, session_key: str) -> Binding | None:
+        self._check("get")
+        found = await self._real.get(backend, session_key)
+        if self.reading is not None:
+            self.reading.set()
+            await self.go_on.wait()
+        return found
+
+    async def put(self, binding: Binding) -> None:
+        self._check("put")
+        await self._real.put(binding)
+        self.written.set()
+
+    async def forget(self, backend: str, session_key: str) -> None:
+        self._check("forget")
+        await self._real.forget(backend, session_key)
+
+    def _check(self, call: str) -> None:
+        if call in self.broken:
+            raise StoreError("The store cannot be used: disk full.")
+
+
+@asynccontextmanager
+async def failing(folder: Path) -> AsyncGenerator[Failing]:
+    async with bindings_at(folder / "bindings.sqlite") as real:
+        yield Failing(real)
+
+
+def quoting(text: str, *, chat: str = "a", memory: str = "The boat is blue.") -> TurnRequest:
+    """A turn that quotes the memory before its words."""
+    asked = words(text, chat=chat)
+    quoted = Layer(LayerName.MEMORY, "MEMORY.md", Lifetime.INPUT, Trust.WORKSPACE, memory)
+    return replace(asked, composition=Composition((quoted, *asked.composition.layers), ()))
+
+
+def quoted(turn: CodexTurn) -> bool:
+    """Whether the turn's request held the memory."""
+    params = turn.sent[-1].params
+    assert isinstance(params, TurnStartParams)
+    return len(params.input) == 2
+
+
+def methods(turn: CodexTurn) -> list[str]:
+    return [sent.method for sent in turn.sent]
+
+
+async def outcome(turn: CodexTurn) -> Outcome:
+    return (await turn.result()).outcome
+
+
+async def settled(harness: CodexHarness, chat: str = "a") -> None:
+    """Wait until the turns of a chat so far have left their queue."""
+    await (harness.start(words("echo", chat=chat))).result()
+
+
+async def test_a_turn_that_does_not_end_ends_for_us_even_when_its_thread_cannot_be_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codex_bridge.bridge.INTERRUPT_DEADLINE", 0.1)
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        stuck = harness.start(words("stubborn"))
+        assert await first_delta(stuck) == "Let me"
+        store.broken = {"forget"}
+        await stuck.interrupt()
+        stopped = await stuck.result()
+        after = harness.start(words("echo"))
+        answered = await after.result()
+
+        store.broken = set()
+        kept = await store.get("codex", "a")
+    assert (stopped.outcome, stopped.text, stopped.conversation) == (Outcome.INTERRUPTED, "Let me", "thr_1")
+    assert (answered.outcome, answered.conversation) == (Outcome.ANSWERED, "thr_2")
+    assert methods(after) == ["thread/start", "turn/start"]
+    assert kept == Binding("codex", "a", "thr_2")
+
+
+async def test_a_store_that_fails_after_codex_took_a_turn_costs_no_answer(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        await harness.start(words("echo")).result()
+        store.broken = {"put"}
+        turns = [harness.start(quoting("stray")), harness.start(quoting("stray"))]
+        results = [await turn.result() for turn in turns]
+        store.broken = set()
+        await settled(harness)
+        kept = await store.get("codex", "a")
+    assert [result.text for result in results] == ["still here"] * 2
+    assert [quoted(turn) for turn in turns] == [True, False]
+    assert kept == Binding("codex", "a", "thr_1", digest_of(turns[0].lanes.turn_context))
+
+
+async def test_a_store_that_fails_before_codex_took_a_turn_ends_it_with_the_reason(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        store.broken = {"put"}
+        result = await harness.start(words("echo")).result()
+        store.broken = set()
+        after = await harness.start(words("echo")).result()
+    assert (result.outcome, result.error) == (Outcome.FAILED, "The store cannot be used: disk full.")
+    assert after.outcome is Outcome.ANSWERED
+
+
+async def test_a_conversation_that_is_forgotten_while_its_thread_is_looked_up_begins_anew(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        await harness.start(words("echo")).result()
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        store.reading = anyio.Event()
+        old = harness.start(quoting("stray"))
+        await store.reading.wait()
+        await harness.forget("a")
+        store.go_on.set()
+        assert await outcome(old) is Outcome.ANSWERED
+        new = harness.start(words("echo"))
+        assert await outcome(new) is Outcome.ANSWERED
+        kept = await store.get("codex", "a")
+    assert methods(old) == ["thread/resume", "turn/start"]
+    assert methods(new) == ["thread/start", "turn/start"]
+    assert kept is not None
+    assert kept.conversation == (await new.result()).conversation
+
+
+async def test_a_conversation_that_is_forgotten_while_a_turn_runs_begins_anew(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        running = harness.start(quoting("stall"))
+        await first_delta(running)
+        await harness.forget("a")
+        await running.interrupt()
+        assert await store.get("codex", "a") is None
+        new = harness.start(words("echo"))
+        result = await new.result()
+    assert methods(new) == ["thread/start", "turn/start"]
+    assert result.outcome is Outcome.ANSWERED
+
+
+async def test_what_a_killed_server_may_not_have_written_down_is_quoted_again(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        lost = harness.start(quoting("stall"))
+        await first_delta(lost)
+        os.kill((await harness.ready()).pid, signal.SIGKILL)
+        assert await outcome(lost) is Outcome.LOST
+        kept = await store.get("codex", "a")
+        after = harness.start(quoting("stray"))
+        await after.result()
+    assert kept == Binding("codex", "a", "thr_1", "")
+    assert (methods(after), quoted(after)) == (["thread/resume", "turn/start"], True)
+
+
+async def test_what_a_conversation_holds_is_quoted_anew_after_a_compaction(tmp_path: Path) -> None:
+    """Also when nobody's turn runs, and in later processes."""
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        turns = [harness.start(quoting(text)) for text in ("stray", "stray", "compact still here", "stray", "stray")]
+        for turn in turns:
+            await turn.result()
+        await harness.start(quoting("compact still here")).result()
+        await settled(harness)
+        kept = await store.get("codex", "a")
+    assert [quoted(turn) for turn in turns] == [True, False, False, True, False]
+    assert kept == Binding("codex", "a", "thr_1", "")
+
+
+async def test_a_compaction_is_remembered_at_once_and_outlives_a_killed_gateway(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        await harness.start(quoting("stray")).result()
+        await settled(harness)
+        store.written = anyio.Event()
+        running = harness.start(quoting("compact-and-stall"))
+        await store.written.wait()
+        kept = await store.get("codex", "a")
+        assert running.buffer.result is None
+    assert kept == Binding("codex", "a", "thr_1", "")
+
+
+async def test_a_server_that_dies_in_its_handshake_costs_no_chat_its_answer(tmp_path: Path) -> None:
+    flaky, flag = tmp_path / "flaky", tmp_path / "died-once"
+    whole = executable(tmp_path, "codex")
+    flaky.write_text(f"#!/bin/sh\nif [ -e '{flag}' ]; then exec '{whole}'; fi\ntouch '{flag}'\nkill -9 $$\n", "utf-8")
+    flaky.chmod(0o755)
+    async with harness_on_fake(tmp_path, binary=flaky) as harness:
+        turns = [harness.start(words("echo", chat=str(chat))) for chat in range(3)]
+        results = [await turn.result() for turn in turns]
+    assert [result.text for result in results] == ["pong"] * 3
+    assert flag.exists()
+
+
+async def test_a_locked_store_fails_all_waiting_chats_at_once_and_then_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.store.bindings.BUSY_SECONDS", 0.3)
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        await harness.ready()
+        other = sqlite3.connect(tmp_path / "bindings.sqlite", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        before = time.monotonic()
+        turns = [harness.start(words("echo", chat=str(chat))) for chat in range(12)]
+        results = [await turn.result() for turn in turns]
+        waited = time.monotonic() - before
+        other.execute("COMMIT")
+        other.close()
+        after = await harness.start(words("echo")).result()
+    assert {result.error for result in results} == {
+        f"The store {tmp_path}/bindings.sqlite cannot be used: database is locked."
+    }
+    assert waited < 12 * 0.3
+    assert after.outcome is Outcome.ANSWERED
