@@ -26,7 +26,9 @@ from codex_bridge.wording import (
 from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut
 
-HABITS: Final = Habits(reads_agents_file=True, points_to_heartbeat_file=True, marks_missing_files=False)
+HABITS: Final = Habits(
+    reads_agents_file=True, points_to_heartbeat_file=True, replaces_memory_file=True, marks_missing_files=False
+)
 """What Codex does by itself: it reads AGENTS.md and has a shell to read HEARTBEAT.md with."""
 
 

@@ -95,6 +95,7 @@ class Gathered:
     agents_file: WorkspaceFile | None
     catalogue: SkillCatalogue
     memory: MemoryRoute
+    first_run: FirstRunMode
     notices: tuple[Notice, ...]
     limits: FileLimits
 
@@ -225,6 +226,7 @@ class Gatherer:
             agents_file=agents,
             catalogue=catalogue,
             memory=route,
+            first_run=first_run,
             notices=(*found.notices, *context.notices),
             limits=settings.files.limits,
         )
@@ -239,6 +241,7 @@ class Gatherer:
                 settings=self.settings.memory,
                 tools=situation.tools,
                 light=situation.light,
+                replaced=self.habits.replaces_memory_file,
                 file_reason=_why_no_copy(files),
             )
         )

@@ -14,5 +14,7 @@ class Habits:
     """It reads AGENTS.md from the working directory, so that a copy of ours would be a second one."""
     points_to_heartbeat_file: bool = False
     """A heartbeat turn gets the path of HEARTBEAT.md, which the model reads for itself."""
+    replaces_memory_file: bool = False
+    """Where memory tools serve a turn, MEMORY.md is not copied into it (S54); elsewhere they come beside the copy."""
     marks_missing_files: bool = True
     """A short marker stands in the place of a file that is not there."""

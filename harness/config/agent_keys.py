@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.config.choices import OptionalFile, Permission
+from harness.config.choices import OptionalFile
 from harness.config.heartbeat_keys import Heartbeat
 from harness.config.section import (
     Clamped,
@@ -19,7 +19,7 @@ from harness.config.section import (
     Texts,
     Whole,
 )
-from harness.settings.agent import DelegationMode
+from harness.settings.agent import DelegationMode, Permission
 from harness.settings.files import ContextInjection, WarningMode
 from harness.settings.memory import ResetAction
 

@@ -6,5 +6,3 @@ Pure. Words that are settings of an agent stand with those, in `harness.settings
 from typing import Literal
 
 OptionalFile = Literal["SOUL.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md"]
-Permission = Literal["allow", "disallow"]
-Personality = Literal["friendly", "off"]

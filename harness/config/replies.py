@@ -7,15 +7,16 @@ from typing import Literal
 
 from harness.config.agent_keys import SilentReply
 from harness.config.channel_keys import Surface
-from harness.config.choices import Permission, Personality
 from harness.config.root import OpenClawConfig
+from harness.settings.agent import GPT5_PROVIDERS, Permission, Personality
 
 Conversation = Literal["direct", "group", "internal"]
 
 PERSONALITIES: dict[str, Personality] = {"off": "off", "friendly": "friendly", "on": "friendly"}
+ELSEWHERE = "elsewhere"
+"""Stands for any provider that is none of OpenAI's."""
 SECOND_SOURCE = "openai"
 """The plugin whose `personality` counts when the overlay has none (prompt-builder 5.2)."""
-SECOND_SOURCE_PROVIDERS = frozenset({"codex", "codex-cli", "openai", "azure-openai", "azure-openai-responses"})
 
 
 def silent_reply(values: OpenClawConfig, *, surface: str, conversation: Conversation) -> Permission:
@@ -42,6 +43,6 @@ def gpt5_personality(values: OpenClawConfig, provider: str | None = None) -> Per
         return PERSONALITIES[own]
     plugin = values.plugins.entries.get(SECOND_SOURCE)
     second = plugin.config.get("personality") if plugin else None
-    if isinstance(second, str) and (provider is None or provider in SECOND_SOURCE_PROVIDERS):
+    if isinstance(second, str) and (provider is None or provider in GPT5_PROVIDERS):
         return PERSONALITIES.get(second.strip().lower(), "friendly")
     return "friendly"

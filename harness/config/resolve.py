@@ -8,6 +8,7 @@ from harness.config.heartbeat_rules import heartbeat_of, visibility_of
 from harness.config.levels import filled
 from harness.config.model_rules import models_of
 from harness.config.read import Config
+from harness.config.replies import ELSEWHERE, gpt5_personality
 from harness.config.root import OpenClawConfig
 from harness.config.roster import agent_id_of, default_agent_id, entry_of, workspace_of
 from harness.config.skill_rules import skills_of
@@ -16,6 +17,7 @@ from harness.config.timezones import ENVELOPE_WORDS, is_zone_name, user_timezone
 from harness.config.workspace_rules import files_of, trimmed
 from harness.settings.agent import (
     AgentSettings,
+    OverlaySettings,
     OwnerSettings,
     ReplySettings,
     SpeechSettings,
@@ -66,6 +68,7 @@ def resolve_agent(
         speech=_speech(values),
         subagents=_subagents(defaults, entry),
         owner=_owner(values),
+        overlay=OverlaySettings(gpt5=gpt5_personality(values), gpt5_elsewhere=gpt5_personality(values, ELSEWHERE)),
         tools=ToolSettings(workspace_only=tools.fs.workspace_only, plan_tool=tools.experimental.plan_tool),
         replies=_replies(values),
     )

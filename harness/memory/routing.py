@@ -39,6 +39,8 @@ class MemoryFacts:
     """The active workspace is the one whose memory the tools read."""
     light: bool = False
     """The run asked for light context."""
+    replaced: bool = True
+    """The tools take the place of a copy of MEMORY.md; otherwise they come beside it."""
     file_reason: str | None = None
     """Why MEMORY.md cannot be copied, such as "the workspace has no MEMORY.md"; None when it can."""
 
@@ -98,6 +100,7 @@ def route_memory(facts: MemoryFacts) -> MemoryRoute:
     why = who if standing is Standing.CLOSED else REACH_REASONS[reach]
     access: Access = Open(cites(facts.settings.citations, facts.audience)) if answers else Closed(why)
     note_reason, content_reason = why, why
+    content = content or (standing is Standing.PRIVATE and not facts.replaced)
     if standing is Standing.SHARED and reach is not Reach.TOOLS:
         content_reason = NEVER_COPIED
     if content and facts.file_reason is not None:

@@ -16,6 +16,8 @@ from harness.settings.skills import SkillSettings
 from harness.settings.times import TimeSettings
 
 DelegationMode = Literal["suggest", "prefer"]
+Personality = Literal["friendly", "off"]
+Permission = Literal["allow", "disallow"]
 VisibleReplies = Literal["automatic", "message_tool"]
 
 
@@ -50,6 +52,23 @@ class SubagentSettings:
 
     delegation_mode: DelegationMode = "suggest"
     thinking: str | None = None
+
+
+GPT5_PROVIDERS = frozenset({"codex", "codex-cli", "openai", "azure-openai", "azure-openai-responses"})
+"""Providers to which the OpenAI plugin's own `personality` applies (prompt-builder 5.2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlaySettings:
+    """The tone of what models of the GPT-5 family get beside the prompt."""
+
+    gpt5: Personality = "friendly"
+    """On OpenAI's providers, and where none is known."""
+    gpt5_elsewhere: Personality = "friendly"
+
+    def personality(self, provider: str = "") -> Personality:
+        """Return the tone on a provider; the empty text for one that is not known."""
+        return self.gpt5 if not provider or provider in GPT5_PROVIDERS else self.gpt5_elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,5 +123,6 @@ class AgentSettings:
     speech: SpeechSettings = field(default_factory=SpeechSettings)
     subagents: SubagentSettings = field(default_factory=SubagentSettings)
     owner: OwnerSettings = field(default_factory=OwnerSettings)
+    overlay: OverlaySettings = field(default_factory=OverlaySettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     replies: ReplySettings = field(default_factory=ReplySettings)

@@ -18,7 +18,9 @@ from harness.settings.files import ContextInjection, FileLimits, FileSettings
 from harness.settings.memory import MemorySettings
 from harness.turns import Trigger
 
-CODEX = Habits(reads_agents_file=True, points_to_heartbeat_file=True, marks_missing_files=False)
+CODEX = Habits(
+    reads_agents_file=True, points_to_heartbeat_file=True, replaces_memory_file=True, marks_missing_files=False
+)
 WORDS = Layer(LayerName.USER_TEXT, "telegram:7:9", Lifetime.INPUT, Trust.OWNER, "hi")
 W1 = {
     "AGENTS.md": "AGENTS_M11 Keep answers short.",

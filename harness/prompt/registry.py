@@ -1,0 +1,184 @@
+"""What installed packages add to prompts: texts of a model's provider, hints of a channel, lines on the memory.
+
+A package announces each by an entry point, and nothing here has to change for it:
+
+    [project.entry-points."openclaw_codex_bridge.prompt_providers"]
+    acme = "acme_gateway.prompt:contribute"
+
+An entry that cannot be loaded, or fails when it is asked, is reported in one sentence and passed over.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, TypeAlias, TypeVar, cast
+
+from harness.prompt.contributions import Contribution, contribution
+from harness.prompt.facts import Mode
+from harness.settings.memory import CitationsMode
+
+PROVIDERS: Final = "openclaw_codex_bridge.prompt_providers"
+"""Entry points named by a provider's id, or `*` for every provider: `ProviderContext` to a `Contribution`, to a mapping
+with `stablePrefix`, `dynamicSuffix` and `sectionOverrides`, or to None."""
+CHANNEL_HINTS: Final = "openclaw_codex_bridge.channel_hints"
+"""Entry points named by a channel: `ChannelContext` to lines for the message tool."""
+MEMORY: Final = "openclaw_codex_bridge.memory_supplements"
+"""Entry points of any name: `MemoryContext` to lines for the memory section, in the order of their names."""
+ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderContext:
+    """What a provider's contribution may depend on."""
+
+    provider: str
+    model: str
+    mode: Mode
+    agent: str
+    workspace: str
+    channel: str = ""
+    capabilities: tuple[str, ...] = ()
+    trigger: str = ""
+    base: Contribution = field(default_factory=Contribution)
+    """What is contributed without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelContext:
+    """What a channel's hints may depend on."""
+
+    channel: str
+    agent: str
+    capabilities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryContext:
+    """What a memory supplement may depend on."""
+
+    tools: frozenset[str]
+    """Names in lower case, hidden ones among them."""
+    citations: CitationsMode = "auto"
+
+
+Provider: TypeAlias = Callable[[ProviderContext], object]
+ChannelHints: TypeAlias = Callable[[ChannelContext], object]
+MemoryLines: TypeAlias = Callable[[MemoryContext], object]
+Plugin = TypeVar("Plugin")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extensions:
+    """Everything that adds to prompts, each with its name."""
+
+    providers: tuple[tuple[str, Provider], ...] = ()
+    channel_hints: tuple[tuple[str, ChannelHints], ...] = ()
+    memory: tuple[tuple[str, MemoryLines], ...] = ()
+    problems: tuple[str, ...] = ()
+    """One sentence for each that could not be loaded."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """Asks extensions, and notes which of them failed."""
+
+    extensions: Extensions
+    problems: list[str] = field(default_factory=list[str])
+
+    def contributions(self, context: ProviderContext) -> list[Contribution]:
+        """What the provider's packages add, in the order of registration."""
+        found: list[Contribution] = []
+        for name, plugin in self.extensions.providers:
+            if name in (context.provider, ANY):
+                added = self._ask(f"provider {name}", plugin, context)
+                if isinstance(added, Contribution):
+                    found.append(_normalised(added))
+                elif isinstance(added, Mapping):
+                    found.append(_of_mapping(cast("Mapping[str, object]", added)))
+                elif added is not None:
+                    self.problems.append(f"The extension provider {name} gave no contribution; it is left out.")
+        return found
+
+    def hints(self, context: ChannelContext) -> tuple[str, ...]:
+        """The lines of the channel's packages."""
+        chosen = [plugin for name, plugin in self.extensions.channel_hints if name == context.channel]
+        return tuple(
+            line for plugin in chosen for line in _lines(self._ask(f"channel {context.channel}", plugin, context))
+        )
+
+    def memory_lines(self, context: MemoryContext) -> tuple[str, ...]:
+        """The lines of every package, by name."""
+        chosen = sorted(self.extensions.memory, key=lambda each: each[0])
+        return tuple(line for name, plugin in chosen for line in _lines(self._ask(f"memory {name}", plugin, context)))
+
+    def _ask(self, name: str, plugin: Callable[[Plugin], object], context: Plugin) -> object:
+        try:
+            return plugin(context)
+        except Exception as error:  # it may be anybody's code: what it raises costs its own lines and no prompt
+            self.problems.append(f"The extension {name} failed ({type(error).__name__}: {error}); it is left out.")
+            return None
+
+
+def installed(groups: Callable[[str], Iterable[EntryPoint]] | None = None) -> Extensions:
+    """Load what the installed packages announce.
+
+    Looks at every installed package, so call it once at the start and keep the result.
+
+    Args:
+        groups: Gives the entry points of a group; those of the running Python by default.
+    """
+    found = groups or _of_this_python
+    problems: list[str] = []
+    return Extensions(
+        providers=tuple((name, cast("Provider", plugin)) for name, plugin in _loaded(found(PROVIDERS), problems)),
+        channel_hints=tuple((n, cast("ChannelHints", plugin)) for n, plugin in _loaded(found(CHANNEL_HINTS), problems)),
+        memory=tuple((name, cast("MemoryLines", plugin)) for name, plugin in _loaded(found(MEMORY), problems)),
+        problems=tuple(problems),
+    )
+
+
+def _of_this_python(group: str) -> Iterable[EntryPoint]:
+    return entry_points(group=group)
+
+
+def _loaded(points: Iterable[EntryPoint], problems: list[str]) -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = []
+    for point in sorted(points, key=lambda each: (each.name, each.value)):
+        try:
+            plugin: object = point.load()
+        except Exception as error:  # an import runs anybody's code
+            problems.append(f"The extension {point.name} ({point.value}) cannot be loaded: {error}.")
+            continue
+        if callable(plugin):
+            found.append((point.name, plugin))
+        else:
+            problems.append(f"The extension {point.name} ({point.value}) cannot be called; it is left out.")
+    return found
+
+
+def _of_mapping(given: Mapping[str, object]) -> Contribution:
+    overrides = given.get("sectionOverrides")
+    return contribution(
+        stable_prefix=given.get("stablePrefix"),
+        dynamic_suffix=given.get("dynamicSuffix"),
+        overrides=cast("Mapping[str, object]", overrides) if isinstance(overrides, Mapping) else None,
+    )
+
+
+def _normalised(given: Contribution) -> Contribution:
+    return contribution(
+        stable_prefix=given.stable_prefix,
+        dynamic_suffix=given.dynamic_suffix,
+        overrides={
+            "interaction_style": given.interaction_style,
+            "tool_call_style": given.tool_call_style,
+            "execution_bias": given.execution_bias,
+        },
+    )
+
+
+def _lines(found: object) -> Sequence[str]:
+    """What is no list of texts counts as none (prompt-builder 2.C)."""
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        return ()
+    return [line for line in cast("Iterable[object]", found) if isinstance(line, str)]

@@ -1,0 +1,82 @@
+"""Hooks that change a prompt before it is used (prompt-builder 5.3)."""
+
+import anyio
+import pytest
+
+from harness.prompt.boundary import TOKEN
+from harness.prompt.hooks import FENCE, Changed, HookContext, HookResult, PromptHooks, changed, with_model_identity
+
+CONTEXT = HookContext(
+    prompt=f"above{TOKEN}below", words="hi", agent="pell", session="agent:pell:main", model="m", trigger="chat"
+)
+IDENTITY = "Current model identity: m. Say so when somebody asks which model you are."
+
+
+async def test_hooks_frame_the_prompt_and_the_words_in_their_order() -> None:
+    """S08."""
+    hooks = PromptHooks()
+
+    def first(context: HookContext) -> HookResult:
+        assert context == CONTEXT
+        return HookResult(prepend_system_context=" one \r\n", prepend_context="before", append_context="after")
+
+    async def second(_: HookContext) -> HookResult:
+        await anyio.lowlevel.checkpoint()
+        return HookResult(append_system_context="two")
+
+    hooks.register(first, name="first")
+    hooks.register(second, name="second")
+    hooks.register(lambda _: None, name="nothing")
+    assert await hooks.run(CONTEXT) == Changed(
+        f"---\n{FENCE}\none\n---\n\nabove{TOKEN}below\n\n---\n{FENCE}\ntwo\n---", "before\n\nhi\n\nafter"
+    )
+
+
+async def test_a_hook_that_fails_hangs_or_says_nonsense_is_told_and_costs_only_its_own_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("harness.prompt.hooks.HOOK_SECONDS", 0.01)
+    hooks = PromptHooks()
+
+    def broken(_: HookContext) -> HookResult:
+        raise ValueError("no")
+
+    async def hanging(_: HookContext) -> HookResult:
+        await anyio.sleep_forever()
+        raise NotImplementedError
+
+    hooks.register(broken, name="broken")
+    hooks.register(hanging, name="hanging")
+    hooks.register(lambda _: "text", name="strange")  # type: ignore[arg-type, return-value]  # pyright: ignore
+    hooks.register(lambda _: HookResult(append_context="kept"), name="sound")
+    result = await hooks.run(CONTEXT)
+    assert (result.prompt, result.words) == (CONTEXT.prompt, "hi\n\nkept")
+    assert result.problems == (
+        "The hook broken failed (ValueError: no); its changes are left out.",
+        "The hook hanging took longer than 0.01 s; its changes are left out.",
+        "The hook strange failed (TypeError: it returned a str and no HookResult); its changes are left out.",
+    )
+
+
+def test_a_replacement_gets_a_boundary_and_the_name_of_the_model() -> None:
+    results = [HookResult(system_prompt="old"), HookResult(system_prompt=" new \n"), HookResult(system_prompt="\n")]
+    assert changed("base", "hi", results, model="m") == (f"new{TOKEN.rstrip()}\n\n{IDENTITY}", "hi")
+    assert changed("base", "hi", [HookResult(system_prompt=f"a{TOKEN}b")]) == (f"a{TOKEN}b", "hi")
+
+
+def test_what_a_plugin_adds_cannot_divide_the_prompt_a_second_time() -> None:
+    prompt, _ = changed(f"a{TOKEN}b", "", [HookResult(prepend_system_context=f"x{TOKEN}y")])
+    assert prompt.count(TOKEN) == 1
+
+
+@pytest.mark.parametrize(
+    ("prompt", "after"),
+    [
+        ("a", f"a\n\n{IDENTITY}"),
+        ("", IDENTITY),
+        ("a\r\n  Current model identity: x.\nb\nCurrent model identity: y.", f"a\n{IDENTITY}\nb"),
+    ],
+)
+def test_a_prompt_names_its_model_once(prompt: str, after: str) -> None:
+    assert with_model_identity(prompt, "m") == after
+    assert with_model_identity(prompt, " ") == prompt
