@@ -16,7 +16,7 @@ from harness.turns import Trigger
 from harness.workspace.budget import ContextFile, ContextFiles, Fit
 from harness.workspace.entries import LeftOutFile, WorkspaceFile
 from harness.workspace.filters import NO_FILE
-from harness.workspace.names import AGENTS, HEARTBEAT, LAYER_OF
+from harness.workspace.names import AGENTS, HEARTBEAT, LAYER_OF, MEMORY
 from harness.workspace.reads import Missing, Refused
 
 ORDER: Final = (
@@ -161,7 +161,8 @@ def _memory(material: Material) -> Iterable[Layer | LeftOut]:
         )
     elif material.memory_note_reason:
         yield LeftOut(LayerName.MEMORY_NOTE, LayerName.MEMORY_NOTE.value, material.memory_note_reason)
-    if material.memory_reason:
+    told = any(file.name == MEMORY for file in material.left_out)
+    if material.memory_reason and not told:
         yield LeftOut(LayerName.MEMORY, LayerName.MEMORY.value, material.memory_reason)
 
 

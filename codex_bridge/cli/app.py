@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import typer
 
-from codex_bridge.cli import context, demo, doctor, login, skills, turn
+from codex_bridge.cli import context, demo, doctor, login, prompt, skills, turn
 from codex_bridge.errors import CodexError
 from codex_bridge.home import AgentIdError
 from harness.errors import HarnessError
@@ -33,6 +33,7 @@ app.command("demo")(demo.command)
 app.command("turn")(turn.command)
 app.command("login")(login.command)
 app.command("context")(context.command)
+app.command("prompt")(prompt.command)
 app.command("doctor")(doctor.command)
 app.add_typer(skills.app, name="skills")
 

@@ -10,16 +10,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from codex_bridge.cli.composing import Backend, Chat, Look, embedded, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
-from codex_bridge.lanes import HABITS, lanes_of
-from codex_bridge.threads import is_overridden
-from harness.gather import Gatherer, Situation
-from harness.layers import Layer, LayerName, Lifetime, Trust
-from harness.memory.access import Audience
-from harness.report import LayerLine, PromptReport, report_of, tokens
-from harness.settings.agent import AgentSettings
-from harness.turns import Trigger
+from harness.prompt.account import PromptAccount, account_of
+from harness.report import LayerLine, PromptReport, tokens
 from harness.workspace.folder import check_folder
 
 MOST_NAMES: Final = 20
@@ -39,23 +34,6 @@ class View(Enum):
     MAP = "map"
 
 
-class Chat(Enum):
-    """Who would be talking."""
-
-    OWNER = "owner"
-    GROUP = "group"
-    HEARTBEAT = "heartbeat"
-    CRON = "cron"
-
-
-_SITUATIONS: Final = {
-    Chat.OWNER: (Trigger.CHAT, Audience.OWNER),
-    Chat.GROUP: (Trigger.CHAT, Audience.GROUP),
-    Chat.HEARTBEAT: (Trigger.HEARTBEAT, Audience.OWNER),
-    Chat.CRON: (Trigger.CRON, Audience.CRON),
-}
-
-
 def command(
     view: Annotated[View, typer.Argument(help="How to show it.")] = View.LIST,
     workspace: WorkspaceOption = None,
@@ -63,14 +41,16 @@ def command(
     agent: AgentOption = "main",
     chat: Annotated[Chat, typer.Option("--for", help="The turn to look at.")] = Chat.OWNER,
     png: Annotated[Path | None, typer.Option("--png", help="With map: write a picture instead.")] = None,
+    harness: Annotated[Backend, typer.Option("--harness", help="Which harness runs the turn.")] = Backend.CODEX,
 ) -> None:
     """Show what the prompt of an agent's next turn is made of, with sizes, lanes and what is left out."""
     settings = configured(config, agent, workspace).settings
     check_folder(settings.workspace)
-    report = anyio.run(look, settings, chat)
+    report, account = anyio.run(reported, Look(settings=settings, chat=chat), harness)
     match view:
         case View.JSON:
-            print(json.dumps(report.as_data(), ensure_ascii=False, indent=2))
+            system = {} if account is None else {"systemPrompt": account.as_data()}
+            print(json.dumps(report.as_data() | system, ensure_ascii=False, indent=2))
         case View.MAP if png is not None:
             from codex_bridge.cli.treemap import draw
 
@@ -79,18 +59,15 @@ def command(
         case View.MAP:
             _map(console(), report)
         case View.LIST | View.DETAIL:
-            _show(console(), report, detail=view is View.DETAIL)
+            _show(console(), report, account, detail=view is View.DETAIL)
 
 
-async def look(settings: AgentSettings, chat: Chat) -> PromptReport:
-    """Compose the turn as it would be now, without a word said."""
-    trigger, audience = _SITUATIONS[chat]
-    words = Layer(LayerName.USER_TEXT, "the person's words", Lifetime.INPUT, Trust.OWNER, "")
-    key = f"agent:{settings.id}:cron:context" if chat is Chat.CRON else None
-    situation = Situation(trigger=trigger, audience=audience, words=words, session_key=key)
-    gathered = await Gatherer(settings, HABITS).gather(situation)
-    lanes = lanes_of(overridden=is_overridden(settings.workspace))
-    return report_of(gathered, str(settings.workspace), {name: lane.value for name, lane in lanes.items()})
+async def reported(look: Look, backend: Backend) -> tuple[PromptReport, PromptAccount | None]:
+    """Compose the turn as it would be now; on the gateway's own harness with the account of its system prompt."""
+    if backend is Backend.CODEX:
+        return (await on_codex(look)).report, None
+    found = await embedded(look)
+    return found.report, account_of(found.made.prompt, (*found.made.agent.files, *found.made.turn.files))
 
 
 def sized(units: int) -> str:
@@ -98,11 +75,14 @@ def sized(units: int) -> str:
     return f"{units:,} units (~{tokens(units):,} tokens)"
 
 
-def _show(out: Console, report: PromptReport, *, detail: bool) -> None:
+def _show(out: Console, report: PromptReport, account: PromptAccount | None, *, detail: bool) -> None:
     out.print(Text("Context of the next turn", style="bold"))
     out.print(f"Workspace: {report.workspace}")
     out.print(f"Limits: {report.limits.per_file:,} units a file, {report.limits.total:,} in all")
     out.print(f"Layers: {sized(report.units)}")
+    if account is not None:
+        out.print(f"System prompt: {sized(account.units)}, of these {account.files_units:,} are project context")
+        out.print(f"Above the cache boundary: {sized(account.stable_units)}, sha256 {account.stable_digest[:16]}")
     for notice in report.notices:
         out.print(Text(f"! {notice}", style="yellow"))
     out.print()

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from codex_bridge.binary import find_codex
-from codex_bridge.cli.context import Chat, look
+from codex_bridge.cli.composing import Look, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
 from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
@@ -60,7 +60,7 @@ def examine(found: Configured) -> list[Check]:
         check_folder(settings.workspace)
     except WorkspaceError as error:
         return [*checks, Check("workspace", sound=False, text=str(error))]
-    report = anyio.run(look, settings, Chat.OWNER)
+    report = anyio.run(on_codex, Look(settings=settings)).report
     gatherer = Gatherer(settings, HABITS)
     survey = gatherer.library.survey(settings.skills.rules, gatherer.options)
     return [

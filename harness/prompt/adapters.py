@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from harness.gather import Gathered
 from harness.heartbeat.wording import Ack
+from harness.layers import LayerName
 from harness.memory.note import recall_lines
 from harness.prompt.chat import ChatFacts, chat_context, general_silence
 from harness.prompt.config import configured, resolve_agent_system_prompt_config
@@ -206,6 +207,7 @@ def assemble(
         reactions=live.reactions if traits.reacts else None,
         suffix=added.dynamic_suffix,
         heartbeat=live.ack if _is_heartbeat(settings, live) else None,
+        schedule=_text_of(gathered, LayerName.CRON_GUIDANCE),
         first_run=gathered.first_run if traits.first_run else FirstRunMode.NONE,
         notes=workspace_notes(bootstrap_present=_holds(own, BOOTSTRAP), embedded=False, gateway=True),
         memory=_memory(gathered, live, config.citations, asked),
@@ -249,6 +251,11 @@ def _for_some(file: ContextFile) -> bool:
 
 def _holds(files: list[ContextFile], name: str) -> bool:
     return any(file.name == name for file in files)
+
+
+def _text_of(gathered: Gathered, name: LayerName) -> str:
+    layer = gathered.composition.get(name)
+    return layer.text if layer else ""
 
 
 def _cut(file: ContextFile) -> bool:

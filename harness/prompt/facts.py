@@ -212,6 +212,8 @@ class TurnFacts:
     """What the model's provider adds."""
     heartbeat: Ack | None = None
     """This turn is a heartbeat, and how one says that all is quiet."""
+    schedule: str = ""
+    """What is said of a turn that a schedule started."""
     first_run: FirstRunMode = FirstRunMode.NONE
     notes: tuple[str, ...] = ()
     """Further lines on the first run."""

@@ -66,6 +66,7 @@ DYNAMIC: Final[tuple[tuple[str, frozenset[Mode], Callable[[AgentFacts, TurnFacts
     ("reactions", _BOTH, of_turn.reactions),
     ("dynamic_suffix", _BOTH, of_turn.dynamic_suffix),
     ("heartbeats", _FULL, of_turn.heartbeats),
+    ("schedule", _BOTH, of_turn.schedule),
     ("runtime", _BOTH, of_turn.runtime),
 )
 """Below the boundary, in order (prompt-builder 2.B)."""

@@ -8,12 +8,12 @@ import pytest
 from codex_bridge.binary import CodexBinary
 from codex_bridge.loopback.script import always, say
 from codex_bridge.seen import sightings
+from harness.testing.scenarios import Scenario, read_scenario, scenario_folders
 from harness.turns import Outcome
 from tests.support.real import count, stage
-from tests.support.scenarios import Scenario, scenarios
 
 
-@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", map(read_scenario, scenario_folders()), ids=lambda scenario: scenario.name)
 async def test_a_scenario_reaches_the_model_as_its_folder_says(
     codex: CodexBinary, state: Path, tmp_path: Path, scenario: Scenario
 ) -> None:

@@ -42,6 +42,7 @@ HEADINGS: Final = (
     "## Subagent Context",
     "## Reactions",
     "## Heartbeats",
+    "## Scheduled Turn",
     "## Runtime",
 )
 """Every heading of a section, in the order of the prompt."""

@@ -326,6 +326,13 @@ def heartbeats(agent: AgentFacts, turn: TurnFacts) -> str:
     return f"## Heartbeats\n{heartbeat_section(turn.heartbeat)}" if turn.heartbeat else ""
 
 
+def schedule(agent: AgentFacts, turn: TurnFacts) -> str:
+    """What holds for a turn that a schedule started."""
+    del agent
+    text = structured(turn.schedule)
+    return f"## Scheduled Turn\n{text}" if text else ""
+
+
 def runtime(agent: AgentFacts, turn: TurnFacts) -> str:
     """Where the run takes place (S26, S27)."""
     del agent

@@ -272,6 +272,14 @@ async def test_a_subagents_task_is_its_context(settings: AgentSettings) -> None:
     ]
 
 
+async def test_a_scheduled_turn_is_told_that_it_is_one(settings: AgentSettings) -> None:
+    key = "agent:pell:cron:daily"
+    found = await gathered(settings, trigger=Trigger.CRON, audience=Audience.CRON, key=key)
+    made = assemble(Adapter.EMBEDDED, settings, found, live(session_key=key, trigger=Trigger.CRON))
+    assert "## Scheduled Turn\nA schedule of the gateway started this turn" in dynamic(made)
+    assert "## Scheduled Turn" not in assemble(Adapter.EMBEDDED, settings, await gathered(settings), live()).prompt.text
+
+
 async def test_a_heartbeat_has_its_rule_only_when_the_agent_has_heartbeats(settings: AgentSettings) -> None:
     """S25, S58."""
     silent = replace(settings, heartbeat=HeartbeatSettings(include_system_prompt_section=False))

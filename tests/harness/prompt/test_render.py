@@ -169,7 +169,10 @@ def test_every_heading_is_known_so_that_nobody_else_can_write_it() -> None:
     )
     prompts = [
         text(),
-        text(everything, replace(TURN, channel="webchat", heartbeat=Ack.TOKEN, elevation=Elevation(allowed=True))),
+        text(
+            everything,
+            replace(TURN, channel="webchat", heartbeat=Ack.TOKEN, elevation=Elevation(allowed=True), schedule="x"),
+        ),
         text(replace(FULL, mode=Mode.MINIMAL)),
     ]
     found = {line for prompt in prompts for line in prompt.splitlines() if line.startswith("#") and "/w/" not in line}

@@ -1,0 +1,225 @@
+"""`codex-bridge prompt`: the system prompt of a turn, or what Codex gets in its fields, as it would be now."""
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import anyio
+import typer
+from rich.text import Text
+
+from codex_bridge.cli.composing import ABOVE, BELOW, TOOLS, Backend, Chat, Look, embedded, on_codex
+from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
+from codex_bridge.cli.tables import console, table
+from codex_bridge.lanes import Lane
+from harness.errors import HarnessError
+from harness.layers import LeftOut
+from harness.plain import in_workspace
+from harness.prompt.account import account_of
+from harness.prompt.boundary import MARKER
+from harness.prompt.facts import Mode
+from harness.settings.agent import AgentSettings
+from harness.testing.scenarios import ScenarioError, find_scenario
+from harness.units import utf16_units
+from harness.workspace.folder import check_folder
+
+HEAD: Final = 60
+"""Characters of a part that the table shows."""
+
+
+class PromptOptionError(HarnessError):
+    """Options that do not go together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One section of a system prompt, or one field of Codex."""
+
+    name: str
+    place: str
+    """Where it stands."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the command shows of one turn."""
+
+    backend: Backend
+    parts: tuple[Part, ...]
+    left_out: tuple[LeftOut, ...]
+    text: str
+    problems: tuple[str, ...]
+    account: dict[str, Any]
+
+
+def command(
+    harness: Annotated[Backend, typer.Option("--harness", help="Which harness runs the turn.")] = Backend.EMBEDDED,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", help="A scenario by name or folder: its workspace, message and model.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    config: ConfigOption = None,
+    agent: AgentOption = "main",
+    chat: Annotated[Chat, typer.Option("--for", help="The turn to look at.")] = Chat.OWNER,
+    channel: Annotated[str, typer.Option("--channel", help="The channel of the chat.")] = "telegram",
+    mode: Annotated[
+        Mode | None, typer.Option("--mode", help="How much of the prompt; by default what the turn would get.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="The model, instead of the configured one.")] = None,
+    tool: Annotated[
+        list[str] | None, typer.Option("--tool", help="A tool that is offered; several times for several.")
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option("--diff", help="Compare with another scenario, workspace folder, or file that holds a prompt."),
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print the prompt itself and nothing else.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the prompt of an agent's next turn: its sections with sizes, the cache boundary, what is left out.
+
+    With --diff, exits with 1 when the two prompts differ.
+    """
+    if mode is not None and harness is Backend.CODEX:
+        raise PromptOptionError("--mode is for the embedded harness: Codex gets its layers in fields of their own.")
+    if scenario is not None and workspace is not None:
+        raise PromptOptionError(
+            "--scenario brings a workspace of its own; leave out one of --scenario and --workspace."
+        )
+    settings = configured(config, agent, workspace).settings
+    look = Look(settings=settings, chat=chat, channel=channel, mode=mode, model=model or "", tools=tuple(tool or TOOLS))
+    if scenario is not None:
+        look = of_scenario(look, scenario)
+    shown = anyio.run(compose, look, harness)
+    if diff is not None:
+        raise typer.Exit(_diff(shown.text, _other(diff, look, harness), diff))
+    if as_json:
+        print(json.dumps(as_data(shown), ensure_ascii=False, indent=2))
+    elif text:
+        print(shown.text)
+    else:
+        _show(shown)
+
+
+def of_scenario(look: Look, name: str) -> Look:
+    """The same look at a scenario's workspace, message and model.
+
+    Raises:
+        ScenarioError: There is no such scenario.
+    """
+    found = find_scenario(name)
+    return Look(
+        settings=in_workspace(look.settings, found.workspace),
+        chat=look.chat,
+        channel=found.message.channel,
+        message=found.message,
+        model=look.model or found.model,
+        mode=look.mode,
+        tools=look.tools,
+    )
+
+
+async def compose(look: Look, backend: Backend) -> Shown:
+    """Compose the turn as it would be now.
+
+    Raises:
+        WorkspaceError: The workspace is not there.
+    """
+    check_folder(look.settings.workspace)
+    if backend is Backend.CODEX:
+        found = await on_codex(look)
+        plan = found.lanes
+        fields = (
+            (Lane.NATIVE, plan.agents_text or ""),
+            (Lane.THREAD_DEVELOPER, plan.thread_developer),
+            (Lane.TURN_DEVELOPER, plan.turn_developer or ""),
+            (Lane.TURN_CONTEXT, plan.turn_context),
+            (Lane.TURN_INPUT, plan.turn_input),
+        )
+        parts = tuple(Part(lane.name.lower(), lane.value, text) for lane, text in fields if text)
+        whole = "\n\n".join(f"=== {part.place} ===\n{part.text}" for part in parts)
+        return Shown(backend, parts, plan.left_out, whole, (), found.report.as_data())
+    inside = await embedded(look)
+    made, composition = inside.made, inside.gathered.composition
+    parts = tuple(Part(each.name, ABOVE if each.stable else BELOW, each.text) for each in made.prompt.sections)
+    account = account_of(made.prompt, (*made.agent.files, *made.turn.files)).as_data()
+    return Shown(backend, parts, composition.left_out, made.prompt.text, made.problems, account)
+
+
+def as_data(shown: Shown) -> dict[str, object]:
+    """What `--json` prints."""
+    return {
+        "harness": shown.backend.value,
+        "units": utf16_units(shown.text),
+        "parts": [
+            {"name": part.name, "place": part.place, "units": utf16_units(part.text), "hash": _hash(part.text),
+             "text": part.text}
+            for part in shown.parts
+        ],
+        "leftOut": [
+            {"layer": each.name.value, "source": each.source, "reason": each.reason} for each in shown.left_out
+        ],
+        "problems": list(shown.problems),
+        "account": shown.account,
+        "text": shown.text,
+    }  # fmt: skip
+
+
+def _show(shown: Shown) -> None:
+    out = console()
+    rows: list[Sequence[str | Text]] = []
+    for part in shown.parts:
+        if part.place == BELOW and not any(row[0] == MARKER for row in rows):
+            rows.append((MARKER, "", "", ""))
+        last = part.place if shown.backend is Backend.CODEX else _head(part.text)
+        rows.append((part.name, f"{utf16_units(part.text):,}", _hash(part.text)[:8], last))
+    last_column = "where" if shown.backend is Backend.CODEX else "text"
+    out.print(table("Prompt", ("part", "units", "sha256", last_column), rows))
+    out.print(f"\n{utf16_units(shown.text):,} units in all. --text prints it.\n")
+    out.print(table("Left out", ("layer", "why"), [(each.name.value, each.reason) for each in shown.left_out]))
+    for problem in shown.problems:
+        out.print(Text(f"! {problem}", style="yellow"))
+
+
+def _diff(ours: str, theirs: str, name: str) -> int:
+    lines = list(
+        difflib.unified_diff(theirs.splitlines(), ours.splitlines(), fromfile=name, tofile="this prompt", lineterm="")
+    )
+    print("\n".join(lines) if lines else "The two prompts are the same.")
+    return 1 if lines else 0
+
+
+def _other(name: str, look: Look, backend: Backend) -> str:
+    path = Path(name)
+    if path.is_file():
+        try:
+            return path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PromptOptionError(f"The file {path} to compare with cannot be read: {error}.") from None
+    return anyio.run(compose, _other_look(name, look), backend).text
+
+
+def _other_look(name: str, look: Look) -> Look:
+    if Path(name).is_dir() and not (Path(name) / "scenario.json").is_file():
+        settings: AgentSettings = in_workspace(look.settings, Path(name).absolute())
+        return Look(
+            settings=settings, chat=look.chat, channel=look.channel, model=look.model, mode=look.mode, tools=look.tools
+        )
+    try:
+        return of_scenario(look, name)
+    except ScenarioError as error:
+        raise PromptOptionError(f"{error} Nor is it a workspace folder or a file with a prompt.") from None
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _head(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= HEAD else flat[: HEAD - 1] + "…"
