@@ -30,7 +30,6 @@ from codex_bridge.masking import mask
 from codex_bridge.models import ignores_mode_text
 from codex_bridge.params import ThreadSettings, turn_start
 from codex_bridge.process import Launch, Server
-from codex_bridge.questions import reply
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.threads import Threads, digest_of, is_gone, is_overridden
@@ -303,6 +302,8 @@ class CodexHarness:
             self._group.start_soon(self._threads.remember, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
+        from codex_bridge.questions import reply  # with its models; few turns ask anything
+
         answer = reply(request, self._now)
         if answer.notice:
             notice = mask(answer.notice)

@@ -12,17 +12,11 @@ from typing import Final
 import anyio
 from anyio.abc import TaskStatus
 
-from harness.clock import time_lines
 from harness.compose import ONLY_POINTED_TO, Material, compose
 from harness.habits import Habits
-from harness.heartbeat.run import pointer_for
-from harness.heartbeat.wording import Ack, heartbeat_guidance
+from harness.heartbeat.convention import Ack
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.memory.access import STANDINGS, Audience, Standing
-from harness.memory.daily import startup_notes_off
-from harness.memory.daily_files import startup_context
-from harness.memory.note import memory_note
-from harness.memory.reset import reset_prompt
 from harness.memory.routing import MemoryFacts, MemoryRoute, route_memory
 from harness.settings.agent import AgentSettings
 from harness.settings.files import FileLimits
@@ -31,13 +25,11 @@ from harness.skills.catalogue import ListingOptions, SkillCatalogue
 from harness.skills.layer import skills_layer
 from harness.skills.library import SkillLibrary
 from harness.skills.listing import listing_options
-from harness.skills.watching import watch_skills
 from harness.skills.wording import Loading, Shell
 from harness.turns import Trigger
 from harness.workspace.bootstrap import Bootstrap, BootstrapFiles, BootstrapRequest
 from harness.workspace.budget import ContextFiles, build_context
 from harness.workspace.entries import LeftOutFile, Notice, WorkspaceFile
-from harness.workspace.extra_files import ExtraFiles
 from harness.workspace.filters import NO_FILE
 from harness.workspace.first_run import (
     FirstRunFacts,
@@ -163,6 +155,8 @@ class Gatherer:
         """
         settings = self.settings.skills
         if settings.watch:
+            from harness.skills.watching import watch_skills  # only a gateway that runs for long watches
+
             await watch_skills(
                 self.library, debounce_ms=settings.watch_debounce_ms, on_change=on_change, task_status=task_status
             )
@@ -214,9 +208,7 @@ class Gatherer:
             memory_note_reason="" if route.note else route.note_reason,
             memory_reason="" if route.content else route.content_reason,
             skills=skills_layer(catalogue),
-            heartbeat_guidance=heartbeat_guidance(situation.ack)
-            if on_heartbeat and settings.heartbeat.guidance
-            else "",
+            heartbeat_guidance=_guidance(situation.ack) if on_heartbeat and settings.heartbeat.guidance else "",
             heartbeat_pointer=_pointer(heartbeat) if on_heartbeat and self.habits.points_to_heartbeat_file else None,
             light=situation.light,
         )
@@ -249,12 +241,20 @@ class Gatherer:
     def _note(self, route: MemoryRoute, files: tuple[WorkspaceFile, ...]) -> str:
         if not route.note:
             return ""
+        from harness.memory.note import memory_note  # only a turn with memory tools has a note
+
         root = next((file.path for file in files if file.memory is MemoryKind.ROOT and file.text.strip()), None)
         return memory_note(route.readers, citations=self.settings.memory.citations, path=root)
 
     def _words(self, situation: Situation, first_run: FirstRunMode) -> Layer:
         if situation.reset is None:
             return situation.words
+        # Hardly any message is a bare /new or /reset.
+        from harness.clock import time_lines
+        from harness.memory.daily import startup_notes_off
+        from harness.memory.daily_files import startup_context
+        from harness.memory.reset import reset_prompt
+
         settings, now, zone = self.settings, self._now(), self.settings.time.zone
         off = startup_notes_off(
             situation.reset,
@@ -325,13 +325,23 @@ def _first_run(found: BootstrapFiles, situation: Situation) -> FirstRunMode:
 def _hooks(settings: AgentSettings, reader: GuardedReader) -> BootstrapHooks:
     hooks = BootstrapHooks(enabled=settings.files.hooks_enabled)
     if settings.files.extra_files:
+        from harness.workspace.extra_files import ExtraFiles  # few agents name further files
+
         hooks.register(ExtraFiles(settings.files.extra_files, reader=reader), name="bootstrap-extra-files")
     return hooks
+
+
+def _guidance(ack: Ack) -> str:
+    from harness.heartbeat.wording import heartbeat_guidance  # only a heartbeat needs the words for one
+
+    return heartbeat_guidance(ack)
 
 
 def _pointer(file: WorkspaceFile | None) -> str | None:
     if file is None or not isinstance(file.read, Content):
         return None
+    from harness.heartbeat.run import pointer_for  # only a heartbeat needs what plans one
+
     return pointer_for(file.path, file.text)
 
 

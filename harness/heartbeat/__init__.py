@@ -6,6 +6,7 @@ from harness.lazy import lazily
 
 if TYPE_CHECKING:
     from harness.heartbeat.ack import HEARTBEAT_TOKEN, AckMode, Stripped, strip_heartbeat_token
+    from harness.heartbeat.convention import Ack
     from harness.heartbeat.heartbeat_file import is_effectively_empty
     from harness.heartbeat.hours import within_active_hours
     from harness.heartbeat.outcome import DeliveryFacts, Status, TextAnswer, Verdict, settle
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from harness.heartbeat.wording import (
         RESPONSE_TOOL,
         TRANSCRIPT_BODY,
-        Ack,
         ack_convention,
         heartbeat_guidance,
         heartbeat_pointer,
@@ -122,7 +122,7 @@ __getattr__ = lazily(
         "HEARTBEAT_TOKEN": "harness.heartbeat.ack",
         "RESPONSE_TOOL": "harness.heartbeat.wording",
         "TRANSCRIPT_BODY": "harness.heartbeat.wording",
-        "Ack": "harness.heartbeat.wording",
+        "Ack": "harness.heartbeat.convention",
         "AckMode": "harness.heartbeat.ack",
         "ActiveHours": "harness.settings.heartbeat",
         "Adapter": "harness.heartbeat.run",

@@ -8,8 +8,8 @@ from typing import Literal, assert_never
 
 from harness.clock import with_time_lines
 from harness.heartbeat import wording
+from harness.heartbeat.convention import Ack
 from harness.heartbeat.tasks import HeartbeatTask
-from harness.heartbeat.wording import Ack
 
 Provider = Literal["heartbeat", "exec-event", "cron-event"]
 

@@ -6,9 +6,10 @@ Pure decisions over explicit facts.
 from dataclasses import dataclass
 from enum import Enum
 
+from harness.heartbeat.convention import Ack
 from harness.heartbeat.heartbeat_file import is_effectively_empty
 from harness.heartbeat.poll import CommitmentsPoll, Poll, PollText, render_poll
-from harness.heartbeat.wording import TRANSCRIPT_BODY, Ack, heartbeat_pointer, heartbeat_section
+from harness.heartbeat.wording import TRANSCRIPT_BODY, heartbeat_pointer, heartbeat_section
 from harness.settings.heartbeat import HeartbeatSettings
 from harness.workspace.names import ContextMode, RunKind
 

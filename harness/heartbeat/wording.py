@@ -5,19 +5,12 @@ reply tool where it is registered, the token where it is not; no text names the 
 """
 
 import re
-from enum import Enum
 
 from harness.heartbeat.ack import HEARTBEAT_TOKEN
+from harness.heartbeat.convention import Ack
 from harness.settings.agent import VisibleReplies
 
 RESPONSE_TOOL = "heartbeat_respond"
-
-
-class Ack(Enum):
-    """How a heartbeat turn says that nothing needs attention."""
-
-    TOKEN = "token"  # noqa: S105 - names a convention
-    TOOL = "tool"
 
 
 def ack_convention(*, tool_registered: bool) -> Ack:

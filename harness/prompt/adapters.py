@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from harness.gather import Gathered
-from harness.heartbeat.wording import Ack
+from harness.heartbeat.convention import Ack
 from harness.layers import LayerName
 from harness.memory.note import recall_lines
 from harness.prompt.chat import ChatFacts, chat_context, general_silence

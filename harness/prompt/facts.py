@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from harness.heartbeat.wording import Ack
+from harness.heartbeat.convention import Ack
 from harness.prompt.contributions import Contribution
 from harness.settings.agent import DelegationMode, OwnerSettings
 from harness.workspace.first_run import FirstRunMode

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.settings.skills import SkillRules
-from harness.skills.eligibility import rule
 from harness.skills.order import name_key
 from harness.skills.values import Refused, Skill, SkillVerdict, Standing, Why
 
@@ -95,6 +94,8 @@ def _for_agent(verdict: SkillVerdict, names: frozenset[str] | None, no_room: fro
 def _verdict(skill: Skill, rules: SkillRules, bins: frozenset[str]) -> SkillVerdict:
     if skill.name in rules.archived:
         return _about(skill, Standing.OUT, Why.ARCHIVED, "was archived by the curator")
+    from harness.skills.eligibility import rule  # many workspaces have no skill
+
     ruling = rule(skill, rules, bins)
     if not ruling.eligible:
         return _about(skill, Standing.OUT, ruling.why, ruling.reason)

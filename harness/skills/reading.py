@@ -13,7 +13,6 @@ from harness.skills import disk
 from harness.skills.discovery import Candidate, Walk, name_of, walk_root
 from harness.skills.disk import GuardError, Stamp
 from harness.skills.order import name_key
-from harness.skills.parse import parse_skill
 from harness.skills.roots import HARD_LINKS_ALLOWED, SkillRoot
 from harness.skills.shown import is_plain, shown
 from harness.skills.values import Refused, Skill, SkillProblem, Why
@@ -128,6 +127,8 @@ def read_candidate(candidate: Candidate, root: SkillRoot, limits: SkillLimits) -
         raw = disk.read_guarded(path, at_most=limits.max_skill_file_bytes, hard_links=root.source in HARD_LINKS_ALLOWED)
     except GuardError as error:
         return refused(error.why, error.reason)
+    from harness.skills.parse import parse_skill  # many workspaces have no skill
+
     return Reading(candidate, stamp, parse_skill(raw, file=candidate.file, source=root.source, plugin=plugin))
 
 

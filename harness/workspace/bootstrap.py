@@ -21,7 +21,6 @@ from harness.workspace.filters import (
     session_rule,
     sift,
 )
-from harness.workspace.hook_results import settle
 from harness.workspace.hooks import UNKNOWN_SESSION, BootstrapEvent, BootstrapHooks, hook_files
 from harness.workspace.memory_files import MemoryKind, MemoryPlaces, memory_places
 from harness.workspace.names import BOOTSTRAP, LOAD_ORDER, MEMORY, ContextMode, RunKind, base_name, session_kind
@@ -165,6 +164,8 @@ class Bootstrap:
     async def _hooked(
         self, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], files: tuple[WorkspaceFile, ...]
     ) -> tuple[tuple[WorkspaceFile, ...], tuple[Notice, ...]]:
+        from harness.workspace.hook_results import settle  # few agents have a hook
+
         event = BootstrapEvent(
             workspace_dir=request.workspace,
             files=hook_files(files),

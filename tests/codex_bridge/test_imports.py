@@ -5,7 +5,15 @@ import sys
 
 import pytest
 
-NOT_ASKED_FOR = {"typer", "rich", "pydantic_ai", "websockets", "h11", "codex_bridge.cli"}
+NOT_ASKED_FOR = {
+    "typer",
+    "rich",
+    "pydantic_ai",
+    "websockets",
+    "h11",
+    "codex_bridge.cli",
+    "codex_bridge.wire.server_requests",
+}
 
 
 @pytest.mark.parametrize("module", ["codex_bridge", "codex_bridge.bridge"])

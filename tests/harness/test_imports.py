@@ -28,3 +28,23 @@ def test_settings_are_plain_values() -> None:
     ours = {name for name in loaded_by("harness.settings") if name.partition(".")[0] == "harness"}
     assert {name for name in ours - known if not name.startswith("harness.settings")} == set()
     assert "pydantic" not in loaded_by("harness.settings")
+
+
+RARE_ON_A_TURN = {
+    "harness.heartbeat.run",
+    "harness.heartbeat.wording",
+    "harness.memory.daily_files",
+    "harness.memory.note",
+    "harness.memory.reset",
+    "harness.skills.eligibility",
+    "harness.skills.parse",
+    "harness.skills.watching",
+    "harness.workspace.extra_files",
+    "harness.workspace.hook_results",
+}
+"""Loaded by the first turn that needs them: a heartbeat, a bare /new, a skill that was found, a hook."""
+
+
+def test_gathering_for_a_turn_loads_nothing_that_few_turns_need() -> None:
+    heavy = {"sqlite3", "watchfiles", "yaml", "json5", "regex", "pydantic"}
+    assert loaded_by("harness.gather") & (RARE_ON_A_TURN | heavy) == set()

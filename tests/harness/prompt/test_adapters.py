@@ -10,7 +10,7 @@ import pytest
 
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
-from harness.heartbeat.wording import Ack
+from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience

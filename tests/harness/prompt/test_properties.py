@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.heartbeat.wording import Ack
+from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind
 from harness.prompt.boundary import MARKER, disarmed, split
 from harness.prompt.chat import ChatFacts, chat_context

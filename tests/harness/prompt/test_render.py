@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.heartbeat.wording import Ack
+from harness.heartbeat.convention import Ack
 from harness.prompt.boundary import split
 from harness.prompt.contributions import Contribution
 from harness.prompt.facts import (
