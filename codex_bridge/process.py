@@ -22,6 +22,30 @@ QUIET: Final = (
     ("features.unbounded_connection_retries", "false"),
 )
 """Command-line overrides of every app-server that we start."""
+UNHEARD: Final = (
+    "account/rateLimits/updated",
+    "account/updated",
+    "hook/completed",
+    "hook/started",
+    "item/commandExecution/terminalInteraction",
+    "item/fileChange/outputDelta",
+    "item/fileChange/patchUpdated",
+    "item/mcpToolCall/progress",
+    "item/reasoning/summaryPartAdded",
+    "mcpServer/startupStatus/updated",
+    "remoteControl/status/changed",
+    "serverRequest/resolved",
+    "skills/changed",
+    "thread/name/updated",
+    "thread/queue/changed",
+    "thread/readState/changed",
+    "thread/settings/updated",
+    "thread/started",
+    "thread/status/changed",
+    "turn/diff/updated",
+)
+"""Notifications that the server is asked to keep to itself: nothing here acts on them, and a short turn sends as many
+of them as of those that we need. A server that does not know a name passes over it."""
 HANDSHAKE_DEADLINE: Final = 15.0
 """Seconds for the answer to initialize; measured are 0.07 to 0.2 from the start of the process."""
 
@@ -100,7 +124,8 @@ async def handshake(client: Client) -> ServerVersion:
         ServerTooOldError: The server's version is below the floor.
         CodexError: The handshake failed; see `Client.call`.
     """
-    params = InitializeParams(client_info=client_info(), capabilities=Capabilities(experimental_api=True))
+    capabilities = Capabilities(experimental_api=True, opt_out_notification_methods=list(UNHEARD))
+    params = InitializeParams(client_info=client_info(), capabilities=capabilities)
     result = await client.call(INITIALIZE, params, deadline=HANDSHAKE_DEADLINE)
     version = version_of(result.user_agent)
     client.notify("initialized")

@@ -22,10 +22,11 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.home import Home
-from codex_bridge.process import QUIET, Launch, Server, app_server, client_info, handshake
+from codex_bridge.process import QUIET, UNHEARD, Launch, Server, app_server, client_info, handshake
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import MESSAGE_LIMIT, Json, JsonObject, Junk, Notified, Requested, Stray
 from codex_bridge.transports.stdio import TAIL_SIZE, spawned
+from codex_bridge.wire.notifications import DELTAS, NOTIFICATIONS
 from tests.support.fake_codex import INITIALIZED
 from tests.support.fake_server import Result, by_method
 from tests.support.scripts import HELD_BACK, KEY
@@ -54,19 +55,24 @@ async def test_a_server_is_started_greeted_and_gone_at_the_end_of_the_block(tmp_
     assert not is_running(server.pid)
 
 
-async def test_the_handshake_asks_for_the_experimental_api_and_says_that_it_is_done() -> None:
+async def test_the_handshake_asks_for_the_experimental_api_and_for_less_and_says_that_it_is_done() -> None:
     script = by_method({"initialize": (Result(INITIALIZED),)})
     async with serving(script) as (wire, server), over(wire) as client:
         assert (await handshake(client)).text == "0.163.0"
         await server.heard_of(Notified)
 
-    capabilities: JsonObject = {"experimentalApi": True}
+    capabilities: JsonObject = {"experimentalApi": True, "optOutNotificationMethods": list(UNHEARD)}
     info: JsonObject = {"name": client_info().name, "version": client_info().version, "title": client_info().title}
     assert server.heard == [
         Requested(1, "initialize", {"clientInfo": info, "capabilities": capabilities}),
         Notified("initialized", {}),
     ]
     assert client_info().name.isascii()  # it becomes an HTTP header
+
+
+def test_nothing_that_a_turn_is_made_of_is_kept_back() -> None:
+    nobody_acts_on = {"thread/started", "thread/status/changed", "serverRequest/resolved"}
+    assert set(UNHEARD) & {*NOTIFICATIONS, *DELTAS} == nobody_acts_on
 
 
 @pytest.mark.parametrize("result", [{}, {"userAgent": 5}, {"userAgent": "codex"}, None])

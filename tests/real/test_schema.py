@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.errors import RefusalError
+from codex_bridge.process import UNHEARD
 from codex_bridge.questions import reply
 from codex_bridge.rpc import Requested
 from codex_bridge.wire.notifications import DELTA_FIELDS, DELTAS, NOTIFICATIONS
@@ -70,6 +71,10 @@ def test_every_result_field_that_we_read_exists(schema: Schema) -> None:
         if method.name in RESULTS and (found := missing(schema, method.result, schema.file(RESULTS[method.name])))
     }
     assert problems == {}
+
+
+def test_every_notification_that_we_do_without_exists(schema: Schema) -> None:
+    assert set(UNHEARD) <= set(schema.methods("ServerNotification"))
 
 
 def test_every_notification_field_and_enum_value_that_we_read_exists(schema: Schema) -> None:
