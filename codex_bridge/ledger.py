@@ -14,8 +14,9 @@ starts it to its end:
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from io import StringIO
 
 from codex_bridge.failures import sentence
 from codex_bridge.wire.items import (
@@ -79,13 +80,14 @@ class State(Enum):
 class _Message:
     """An assistant message as far as it is known."""
 
-    pieces: list[str]
+    streamed: StringIO = field(default_factory=StringIO)
+    """What came in pieces; a list of them would hold a pointer and an object for each."""
     commentary: bool = False
     whole: str | None = None
 
     @property
     def text(self) -> str:
-        return "".join(self.pieces) if self.whole is None else self.whole
+        return self.streamed.getvalue() if self.whole is None else self.whole
 
 
 class TurnLedger:
@@ -146,8 +148,8 @@ class TurnLedger:
             case Stream.MESSAGE:
                 message = self._messages.get(delta.item_id)
                 if message is None:
-                    message = self._messages[delta.item_id] = _Message([])
-                message.pieces.append(delta.text)
+                    message = self._messages[delta.item_id] = _Message()
+                message.streamed.write(delta.text)
                 if message.commentary:
                     return (Commentary(delta.item_id, delta.text),)
                 return (TextDelta(delta.item_id, delta.text),)
@@ -205,7 +207,7 @@ class TurnLedger:
     def _item_started(self, item: ItemValue) -> Iterable[TurnEvent]:
         match item:
             case AgentMessageItem(id=item_id, phase=phase):
-                self._messages.setdefault(item_id, _Message([])).commentary = phase == "commentary"
+                self._messages.setdefault(item_id, _Message()).commentary = phase == "commentary"
                 return ()
             case CommandItem(id=item_id, command=command, cwd=cwd):
                 return (CommandStarted(item_id, command, cwd),)
@@ -217,7 +219,7 @@ class TurnLedger:
     def _item_completed(self, item: ItemValue) -> Iterable[TurnEvent]:
         match item:
             case AgentMessageItem(id=item_id, text=text, phase=phase):
-                message = self._messages.setdefault(item_id, _Message([]))
+                message = self._messages.setdefault(item_id, _Message())
                 message.whole, message.commentary = text, phase == "commentary"
                 return ()
             case CommandItem(id=item_id, command=command, status=status, exit_code=code):
