@@ -17,16 +17,9 @@ from codex_bridge.errors import RpcError
 from codex_bridge.home import state_dir
 from codex_bridge.process import Launch, app_server
 from codex_bridge.rpc import Notified
+from codex_bridge.wire.besides import LOGIN_CANCEL, LOGIN_START, LoginCancelParams, LoginParams, LoginStarted
 from codex_bridge.wire.notifications import LoginCompleted, read
-from codex_bridge.wire.requests import (
-    ACCOUNT_READ,
-    LOGIN_CANCEL,
-    LOGIN_START,
-    AccountReadParams,
-    LoginCancelParams,
-    LoginParams,
-    LoginStarted,
-)
+from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
 from harness.errors import HarnessError
 
 PATIENCE: Final = 15 * 60.0

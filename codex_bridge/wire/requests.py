@@ -1,4 +1,4 @@
-"""What we ask the app-server: parameters, and what comes back.
+"""What we ask the app-server for a turn: parameters, and what comes back.
 
 Spelling follows the schema that the binary generates; a test compares every name here with it.
 """
@@ -131,31 +131,6 @@ class ThreadOpened(Received):
     instruction_sources: tuple[str, ...] = ()
 
 
-class ThreadReadParams(Sent):
-    """Look at a thread without loading it."""
-
-    thread_id: str
-    include_turns: bool | None = None
-
-
-class ThreadRead(Received):
-    """Answer to thread/read."""
-
-    thread: Thread
-
-
-class ThreadUnsubscribeParams(Sent):
-    """Stop following a thread; the server unloads it after a while."""
-
-    thread_id: str
-
-
-class ThreadUnsubscribed(Received):
-    """Answer to thread/unsubscribe."""
-
-    status: Annotated[str, known("unsubscribed", "notSubscribed", "notLoaded")] = ""
-
-
 # turns
 
 
@@ -252,7 +227,7 @@ class TurnInterruptParams(Sent):
     turn_id: str
 
 
-# account and models
+# account
 
 
 class AccountReadParams(Sent):
@@ -276,79 +251,21 @@ class AccountRead(Received):
     requires_openai_auth: bool = False
 
 
-class LoginParams(Sent):
-    """Begin to sign in, one of three ways. `api_key` goes with the way of that name only."""
-
-    type: Literal["apiKey", "chatgpt", "chatgptDeviceCode"]
-    api_key: str | None = Field(default=None, repr=False)
-
-
-class LoginStarted(Received):
-    """Answer to account/login/start. An API key is signed in at once; the others wait for the person."""
-
-    type: Annotated[str, known("apiKey", "chatgpt", "chatgptDeviceCode")]
-    login_id: str | None = None
-    auth_url: str | None = None
-    verification_url: str | None = None
-    user_code: str | None = None
-
-
-class LoginCancelParams(Sent):
-    """Give up a sign-in that waits for the person."""
-
-    login_id: str
-
-
-class ModelListParams(Sent):
-    """Ask for the models of the account."""
-
-    cursor: str | None = None
-    include_hidden: bool | None = None
-
-
-class Model(Received):
-    """One model of the catalogue."""
-
-    id: str
-    model: str = ""
-    display_name: str = ""
-    is_default: bool = False
-    hidden: bool = False
-    default_reasoning_effort: str | None = None
-
-
-class ModelList(Received):
-    """Answer to model/list."""
-
-    data: tuple[Model, ...] = ()
-    next_cursor: str | None = None
-
-
 INITIALIZE = Method("initialize", InitializeParams, InitializeResult)
 THREAD_START = Method("thread/start", ThreadStartParams, ThreadOpened)
 THREAD_RESUME = Method("thread/resume", ThreadResumeParams, ThreadOpened)
-THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
-THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, ThreadUnsubscribed)
 TURN_START = Method("turn/start", TurnStartParams, TurnStarted)
 TURN_STEER = Method("turn/steer", TurnSteerParams, TurnSteered)
 TURN_INTERRUPT = Method("turn/interrupt", TurnInterruptParams, Empty)
 ACCOUNT_READ = Method("account/read", AccountReadParams, AccountRead)
-LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
-LOGIN_CANCEL = Method("account/login/cancel", LoginCancelParams, Empty)
-MODEL_LIST = Method("model/list", ModelListParams, ModelList)
 
 METHODS: tuple[Method[Any, Any], ...] = (
     INITIALIZE,
     THREAD_START,
     THREAD_RESUME,
-    THREAD_READ,
-    THREAD_UNSUBSCRIBE,
     TURN_START,
     TURN_STEER,
     TURN_INTERRUPT,
     ACCOUNT_READ,
-    LOGIN_START,
-    LOGIN_CANCEL,
-    MODEL_LIST,
 )
-"""Every method that this package calls."""
+"""Every method that a turn may call; the others are in `codex_bridge.wire.besides`."""

@@ -40,7 +40,8 @@ from codex_bridge.rpc import (
 )
 from codex_bridge.transports.base import Transport
 from codex_bridge.transports.memory import memory_pair
-from codex_bridge.wire.requests import THREAD_READ, TURN_INTERRUPT, ThreadReadParams, TurnInterruptParams
+from codex_bridge.wire.besides import THREAD_READ, ThreadReadParams
+from codex_bridge.wire.requests import TURN_INTERRUPT, TurnInterruptParams
 from tests.support.fake_server import Ask, Failure, HangUp, Raw, Result, Step, Tell, by_method
 from tests.support.serving import LIMIT, Told, linked, serving
 

@@ -12,6 +12,7 @@ NOT_ASKED_FOR = {
     "websockets",
     "h11",
     "codex_bridge.cli",
+    "codex_bridge.wire.besides",
     "codex_bridge.wire.server_requests",
 }
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from codex_bridge.rpc import Json, JsonObject, Notified
+from codex_bridge.wire import besides
 from codex_bridge.wire.base import Received
+from codex_bridge.wire.besides import LoginParams
 from codex_bridge.wire.items import (
     ITEMS,
     AgentMessageItem,
@@ -46,7 +48,6 @@ from codex_bridge.wire.requests import (
     ContextEntry,
     ImageInput,
     InitializeParams,
-    LoginParams,
     TextInput,
     ThreadResumeParams,
     ThreadStartParams,
@@ -143,7 +144,7 @@ def test_an_api_key_does_not_show() -> None:
 
 
 def test_each_method_is_listed_once() -> None:
-    names = [method.name for method in METHODS]
+    names = [method.name for method in (*METHODS, *besides.METHODS)]
     assert len(set(names)) == len(names)
     params = InitializeParams(
         client_info=ClientInfo(name="n", version="1"), capabilities=Capabilities(experimental_api=True)

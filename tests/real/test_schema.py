@@ -13,11 +13,13 @@ from codex_bridge.errors import RefusalError
 from codex_bridge.process import UNHEARD
 from codex_bridge.questions import reply
 from codex_bridge.rpc import Requested
+from codex_bridge.wire import besides, requests
 from codex_bridge.wire.notifications import DELTA_FIELDS, DELTAS, NOTIFICATIONS
-from codex_bridge.wire.requests import INITIALIZE, METHODS
+from codex_bridge.wire.requests import INITIALIZE
 from codex_bridge.wire.server_requests import ANSWERS, CURRENT_TIME, REQUESTS
 from tests.support.schema import Schema, missing
 
+METHODS = (*requests.METHODS, *besides.METHODS)
 RESULTS = {
     "thread/start": "ThreadStartResponse",
     "thread/resume": "ThreadResumeResponse",

@@ -21,14 +21,8 @@ from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, BeginSaying, Reply, Wait, say
 from codex_bridge.process import Launch, app_server, handshake
 from codex_bridge.transports.websocket import TokenFrom, unix_socket, websocket
-from codex_bridge.wire.requests import (
-    ACCOUNT_READ,
-    LOGIN_START,
-    THREAD_READ,
-    AccountReadParams,
-    LoginParams,
-    ThreadReadParams,
-)
+from codex_bridge.wire.besides import LOGIN_START, THREAD_READ, LoginParams, ThreadReadParams
+from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
 from harness.store.bindings import bindings_at
 from harness.turns import Outcome
 from tests.support.real import LIMIT, stage

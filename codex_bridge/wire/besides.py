@@ -1,0 +1,105 @@
+"""What we ask the app-server besides turns: to look at threads, to sign in, to list models.
+
+Apart from `codex_bridge.wire.requests`, so that who only runs turns does not load it. Spelling is checked likewise.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from codex_bridge.wire.base import Method, Received, Sent, known
+from codex_bridge.wire.requests import Empty, Thread
+
+# threads
+
+
+class ThreadReadParams(Sent):
+    """Look at a thread without loading it."""
+
+    thread_id: str
+    include_turns: bool | None = None
+
+
+class ThreadRead(Received):
+    """Answer to thread/read."""
+
+    thread: Thread
+
+
+class ThreadUnsubscribeParams(Sent):
+    """Stop following a thread; the server unloads it after a while."""
+
+    thread_id: str
+
+
+class ThreadUnsubscribed(Received):
+    """Answer to thread/unsubscribe."""
+
+    status: Annotated[str, known("unsubscribed", "notSubscribed", "notLoaded")] = ""
+
+
+# account and models
+
+
+class LoginParams(Sent):
+    """Begin to sign in, one of three ways. `api_key` goes with the way of that name only."""
+
+    type: Literal["apiKey", "chatgpt", "chatgptDeviceCode"]
+    api_key: str | None = Field(default=None, repr=False)
+
+
+class LoginStarted(Received):
+    """Answer to account/login/start. An API key is signed in at once; the others wait for the person."""
+
+    type: Annotated[str, known("apiKey", "chatgpt", "chatgptDeviceCode")]
+    login_id: str | None = None
+    auth_url: str | None = None
+    verification_url: str | None = None
+    user_code: str | None = None
+
+
+class LoginCancelParams(Sent):
+    """Give up a sign-in that waits for the person."""
+
+    login_id: str
+
+
+class ModelListParams(Sent):
+    """Ask for the models of the account."""
+
+    cursor: str | None = None
+    include_hidden: bool | None = None
+
+
+class Model(Received):
+    """One model of the catalogue."""
+
+    id: str
+    model: str = ""
+    display_name: str = ""
+    is_default: bool = False
+    hidden: bool = False
+    default_reasoning_effort: str | None = None
+
+
+class ModelList(Received):
+    """Answer to model/list."""
+
+    data: tuple[Model, ...] = ()
+    next_cursor: str | None = None
+
+
+THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
+THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, ThreadUnsubscribed)
+LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
+LOGIN_CANCEL = Method("account/login/cancel", LoginCancelParams, Empty)
+MODEL_LIST = Method("model/list", ModelListParams, ModelList)
+
+METHODS: tuple[Method[Any, Any], ...] = (
+    THREAD_READ,
+    THREAD_UNSUBSCRIBE,
+    LOGIN_START,
+    LOGIN_CANCEL,
+    MODEL_LIST,
+)
+"""Every method of this module."""
