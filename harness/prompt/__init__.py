@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.prompt.gpt5 import gpt5_contribution
     from harness.prompt.hooks import HookContext, HookResult, PromptHooks
     from harness.prompt.machine import find_docs, machine_facts
+    from harness.prompt.prepare import Prepared, prepare
     from harness.prompt.registry import Extensions, installed
     from harness.prompt.render import SystemPrompt, build_agent_system_prompt
     from harness.prompt.subagent import SubagentFacts, subagent_context
@@ -37,6 +38,7 @@ _MODULES = {
     "LiveFacts": "adapters",
     "Mode": "facts",
     "PromptAccount": "account",
+    "Prepared": "prepare",
     "PromptConfig": "config",
     "PromptHooks": "hooks",
     "SubagentFacts": "subagent",
@@ -57,6 +59,7 @@ _MODULES = {
     "installed": "registry",
     "machine_facts": "machine",
     "merged": "contributions",
+    "prepare": "prepare",
     "resolve_agent_system_prompt_config": "config",
     "split": "boundary",
     "strip": "boundary",
@@ -76,6 +79,7 @@ __all__ = [
     "HookResult",
     "LiveFacts",
     "Mode",
+    "Prepared",
     "PromptAccount",
     "PromptConfig",
     "PromptHooks",
@@ -97,6 +101,7 @@ __all__ = [
     "installed",
     "machine_facts",
     "merged",
+    "prepare",
     "resolve_agent_system_prompt_config",
     "split",
     "strip",

@@ -173,7 +173,7 @@ def assemble(
     mode = _mode(live, traits)
     delivery = live.chat.delivery if live.chat else Delivery.AUTOMATIC
     channel = live.chat.channel.strip().lower() if live.chat else ""
-    truncation = decide_warning(_analysis(gathered), settings.files.warning, live.warnings_seen)
+    truncation = decide_warning(analysis_of(gathered), settings.files.warning, live.warnings_seen)
     notice = prompt_notice() if traits.notices and truncation.shown else ""
     files = gathered.files.files
     shared, own = [f for f in files if not _for_some(f)], [f for f in files if _for_some(f)]
@@ -266,7 +266,8 @@ def _document(file: ContextFile) -> ContextDoc:
     return ContextDoc(file.path, file.text)
 
 
-def _analysis(gathered: Gathered) -> BudgetAnalysis:
+def analysis_of(gathered: Gathered) -> BudgetAnalysis:
+    """How the files of a turn fit into their budget."""
     files = gathered.files.files
     return analyse([each.file for each in files], [Injected(each.path, each.units) for each in files], gathered.limits)
 

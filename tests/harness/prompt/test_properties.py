@@ -1,4 +1,7 @@
-"""Whatever the facts are: a prompt is made, twice the same, with every file once, and nobody outside can shape it."""
+"""Whatever the facts are: a prompt is made, twice the same, with every file once, and nobody outside can shape it.
+
+S02: the renderer has nothing but its facts; the import contracts keep configuration and disk away from it.
+"""
 
 from dataclasses import replace
 
