@@ -13,7 +13,9 @@ from harness.turns import Outcome
 from tests.support.real import count, stage
 
 
-@pytest.mark.parametrize("scenario", map(read_scenario, scenario_folders()), ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(
+    "scenario", [read_scenario(folder) for folder in scenario_folders()], ids=lambda scenario: scenario.name
+)
 async def test_a_scenario_reaches_the_model_as_its_folder_says(
     codex: CodexBinary, state: Path, tmp_path: Path, scenario: Scenario
 ) -> None:
