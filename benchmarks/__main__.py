@@ -14,8 +14,10 @@ ours, raw, ...), so that a busy machine hits all of them alike.
 How to read the table. Every number is a median over the runs, with its ratio to raw behind it; peak memory is the
 highest, in units of 10^6 bytes.
 
-- import        a fresh interpreter that imports the client, with its bytecode at hand, less a bare interpreter;
-                both include their exit;
+- import        a fresh interpreter that imports something, with its bytecode at hand, less a bare interpreter; both
+                include their exit. The library is what speaks the protocol, `codex_bridge.bridge` for ours and
+                `openai_codex` for the SDK; all that a turn needs is, for ours, also the workspace, the skills, the
+                channel and the store;
 - open          the app-server's start, the handshake, the thread and the first turn: mostly the app-server's work;
 - short turns   after some to warm up; nearly all of the wall is the app-server's, the CPU is the client's;
 - deltas        one long answer in deltas of 6 bytes, collected from the stream by each client;

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +28,8 @@ BUILD: Final = ROOT / "build" / "bench"
 COMPILED: Final = BUILD / "pycache"
 """Bytecode of everything that is imported. An installed package has it; a checkout may not, and would be compiled
 anew by every process."""
+LIBRARIES: Final = {"raw": "benchmarks.clients.raw", "sdk": "openai_codex", "ours": "codex_bridge.bridge"}
+"""What speaks the protocol in each client."""
 LONGEST: Final = 600
 """Seconds after which a client counts as hung."""
 
@@ -73,31 +74,31 @@ def measure(names: Iterable[str], counts: Counts, say: Callable[[str], None]) ->
 
 
 def imports(names: Iterable[str], count: int, say: Callable[[str], None]) -> dict[str, dict[str, float]]:
-    """What importing each client takes over a bare interpreter: medians of the differences, in ms."""
-    statements = {"": "pass"} | {name: f"import benchmarks.clients.{name}" for name in names}
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in statements}
+    """CPU of importing each client and its library over a bare interpreter: medians of the differences, in ms."""
+    names = list(names)
+    statements = {("", ""): "pass"}
+    statements |= {(name, "import_cpu"): f"import benchmarks.clients.{name}" for name in names}
+    statements |= {(name, "library_cpu"): f"import {LIBRARIES[name]}" for name in names}
+    taken: dict[tuple[str, str], list[float]] = {each: [] for each in statements}
     for number in range(count + 1):
         say(f"import, {number} of {count}")
-        for name, statement in statements.items():
+        for each, statement in statements.items():
             spent = _interpreter(statement)
             if number:  # the first one compiles
-                taken[name].append(spent)
-    bare = taken.pop("")
-    return {
-        name: {
-            key: 1000 * median(each[column] - floor[column] for each, floor in zip(spent, bare, strict=True))
-            for column, key in enumerate(("import_wall", "import_cpu"))
-        }
-        for name, spent in taken.items()
-    }
+                taken[each].append(spent)
+    bare = taken.pop(("", ""))
+    results: dict[str, dict[str, float]] = {name: {} for name in names}
+    for (name, key), spent in taken.items():
+        results[name][key] = 1000 * median(each - floor for each, floor in zip(spent, bare, strict=True))
+    return results
 
 
-def _interpreter(statement: str) -> tuple[float, float]:
-    """Wall and CPU seconds of a fresh interpreter that runs `statement`."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+def _interpreter(statement: str) -> float:
+    """CPU seconds of a fresh interpreter that runs `statement`."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", statement], cwd=ROOT, env=_environment(), check=True, timeout=LONGEST)
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _medians(opens: list[Sample], runs: list[Sample]) -> dict[str, float]:

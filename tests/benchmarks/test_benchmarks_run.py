@@ -12,7 +12,7 @@ from benchmarks.report import as_json, metrics, table, verdicts
 ROOT = Path(__file__).parents[2]
 ROWS = metrics(turns=50, deltas=20_000)
 RAW = {
-    "import_wall": 51.0,
+    "library_cpu": 50.0,
     "import_cpu": 50.0,
     "first_turn": 210.0,
     "turn_wall": 50.0,
@@ -22,8 +22,8 @@ RAW = {
     "peak_memory": 22.0,
 }
 OURS = {
-    "import_wall": 205.0,
-    "import_cpu": 200.0,
+    "library_cpu": 200.0,
+    "import_cpu": 255.0,
     "first_turn": 231.0,
     "turn_wall": 51.0,
     "turn_cpu": 2.6,
@@ -43,8 +43,8 @@ def test_a_tiny_run_fills_every_row() -> None:
     heading, *rows = run.stdout.splitlines()
     assert heading.split() == ["raw", "ours", "bar"]
     assert [row.split("  ")[0] for row in rows] == [
-        "import, wall (ms)",
-        "import, CPU (ms)",
+        "import of the client library, CPU (ms)",
+        "import of all that a turn needs, CPU (ms)",
         "open to end of first turn, wall (ms)",
         "one of 3 short turns, wall (ms)",
         "one of 3 short turns, CPU (ms)",
@@ -54,7 +54,7 @@ def test_a_tiny_run_fills_every_row() -> None:
     ]
     judged = [row.split("  ")[0] for row in rows if row.endswith(("held", "MISSED"))]
     assert judged == [
-        "import, CPU (ms)",
+        "import of the client library, CPU (ms)",
         "one of 3 short turns, CPU (ms)",
         "a turn of 200 deltas, CPU (ms)",
         "peak resident memory (MB)",
@@ -63,7 +63,7 @@ def test_a_tiny_run_fills_every_row() -> None:
 
 def test_a_bar_is_held_up_to_its_limit_and_missed_above() -> None:
     assert [(each.metric.key, each.held) for each in verdicts(ROWS, {"raw": RAW, "ours": OURS})] == [
-        ("import_cpu", True),
+        ("library_cpu", True),
         ("turn_cpu", False),
         ("deltas_cpu", True),
         ("peak_memory", False),
@@ -72,15 +72,15 @@ def test_a_bar_is_held_up_to_its_limit_and_missed_above() -> None:
 
 def test_the_table_shows_each_client_with_its_ratio_to_raw() -> None:
     assert table(ROWS, {"raw": RAW, "ours": OURS}).splitlines() == [
-        "                                        raw            ours  bar",
-        "import, wall (ms)                      51.0  205.0 (4.02 x)",
-        "import, CPU (ms)                       50.0  200.0 (4.00 x)  <= 200        held",
-        "open to end of first turn, wall (ms)  210.0  231.0 (1.10 x)",
-        "one of 50 short turns, wall (ms)       50.0   51.0 (1.02 x)",
-        "one of 50 short turns, CPU (ms)         1.5    2.6 (1.73 x)  <= raw + 1    MISSED",
-        "a turn of 20,000 deltas, wall (ms)    1,700  1,530 (0.90 x)",
-        "a turn of 20,000 deltas, CPU (ms)     300.0  225.0 (0.75 x)  <= 1.3 x raw  held",
-        "peak resident memory (MB)              22.0   46.2 (2.10 x)  <= 45         MISSED",
+        "                                             raw            ours  bar",
+        "import of the client library, CPU (ms)      50.0  200.0 (4.00 x)  <= 200        held",
+        "import of all that a turn needs, CPU (ms)   50.0  255.0 (5.10 x)",
+        "open to end of first turn, wall (ms)       210.0  231.0 (1.10 x)",
+        "one of 50 short turns, wall (ms)            50.0   51.0 (1.02 x)",
+        "one of 50 short turns, CPU (ms)              1.5    2.6 (1.73 x)  <= raw + 1    MISSED",
+        "a turn of 20,000 deltas, wall (ms)         1,700  1,530 (0.90 x)",
+        "a turn of 20,000 deltas, CPU (ms)          300.0  225.0 (0.75 x)  <= 1.3 x raw  held",
+        "peak resident memory (MB)                   22.0   46.2 (2.10 x)  <= 45         MISSED",
     ]
 
 
@@ -88,7 +88,7 @@ def test_the_data_says_the_same_as_the_table() -> None:
     data = as_json(ROWS, {"raw": RAW, "ours": OURS})
     assert json.loads(json.dumps(data)) == {
         "units": {
-            "import_wall": "ms",
+            "library_cpu": "ms",
             "import_cpu": "ms",
             "first_turn": "ms",
             "turn_wall": "ms",
@@ -99,7 +99,7 @@ def test_the_data_says_the_same_as_the_table() -> None:
         },
         "results": {"raw": RAW, "ours": OURS},
         "bars": [
-            {"metric": "import_cpu", "measured": 200.0, "limit": 200.0, "held": True},
+            {"metric": "library_cpu", "measured": 200.0, "limit": 200.0, "held": True},
             {"metric": "turn_cpu", "measured": 2.6, "limit": 2.5, "held": False},
             {"metric": "deltas_cpu", "measured": 225.0, "limit": 390.0, "held": True},
             {"metric": "peak_memory", "measured": 46.2, "limit": 45.0, "held": False},
