@@ -88,8 +88,8 @@ def imports(names: Iterable[str], count: int, say: Callable[[str], None]) -> dic
                 taken[each].append(spent)
     bare = taken.pop(("", ""))
     results: dict[str, dict[str, float]] = {name: {} for name in names}
-    for (name, key), spent in taken.items():
-        results[name][key] = 1000 * median(each - floor for each, floor in zip(spent, bare, strict=True))
+    for (name, key), took in taken.items():
+        results[name][key] = 1000 * median(each - floor for each, floor in zip(took, bare, strict=True))
     return results
 
 
