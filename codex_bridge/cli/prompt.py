@@ -4,7 +4,6 @@ import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -22,6 +21,7 @@ from harness.plain import in_workspace
 from harness.prompt.account import account_of
 from harness.prompt.boundary import MARKER
 from harness.prompt.facts import Mode
+from harness.prompt.render import digest_of
 from harness.settings.agent import AgentSettings
 from harness.testing.scenarios import ScenarioError, find_scenario
 from harness.units import utf16_units
@@ -157,7 +157,7 @@ def as_data(shown: Shown) -> dict[str, object]:
         "harness": shown.backend.value,
         "units": utf16_units(shown.text),
         "parts": [
-            {"name": part.name, "place": part.place, "units": utf16_units(part.text), "hash": _hash(part.text),
+            {"name": part.name, "place": part.place, "units": utf16_units(part.text), "hash": digest_of(part.text),
              "text": part.text}
             for part in shown.parts
         ],
@@ -177,7 +177,7 @@ def _show(shown: Shown) -> None:
         if part.place == BELOW and not any(row[0] == MARKER for row in rows):
             rows.append((MARKER, "", "", ""))
         last = part.place if shown.backend is Backend.CODEX else _head(part.text)
-        rows.append((part.name, f"{utf16_units(part.text):,}", _hash(part.text)[:8], last))
+        rows.append((part.name, f"{utf16_units(part.text):,}", digest_of(part.text)[:8], last))
     last_column = "where" if shown.backend is Backend.CODEX else "text"
     out.print(table("Prompt", ("part", "units", "sha256", last_column), rows))
     out.print(f"\n{utf16_units(shown.text):,} units in all. --text prints it.\n")
@@ -214,10 +214,6 @@ def _other_look(name: str, look: Look) -> Look:
         return of_scenario(look, name)
     except ScenarioError as error:
         raise PromptOptionError(f"{error} Nor is it a workspace folder or a file with a prompt.") from None
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _head(text: str) -> str:

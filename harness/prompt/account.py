@@ -5,11 +5,10 @@ Pure. Sizes are UTF-16 units, hashes SHA-256, so that two prompts can be compare
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from typing import Any
 
 from harness.prompt.facts import ContextDoc
-from harness.prompt.render import Rendered, SystemPrompt
+from harness.prompt.render import Rendered, SystemPrompt, digest_of
 from harness.units import utf16_units
 
 
@@ -78,11 +77,6 @@ def account_of(prompt: SystemPrompt, files: Iterable[ContextDoc]) -> PromptAccou
         sections=tuple(_line(each) for each in prompt.sections),
         files=lines,
     )
-
-
-def digest_of(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal digits."""
-    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _line(section: Rendered) -> SectionLine:

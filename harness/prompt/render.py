@@ -74,6 +74,11 @@ REMEMBERED: Final = 64
 """Stable parts that are kept (prompt-builder 1.3)."""
 
 
+def digest_of(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal digits."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Rendered:
     """One section as it stands in the prompt."""
@@ -91,7 +96,7 @@ class Rendered:
     @property
     def digest(self) -> str:
         """The SHA-256 of its text, in hexadecimal digits."""
-        return sha256(self.text.encode("utf-8", "replace")).hexdigest()
+        return digest_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ class SystemPrompt:
     @property
     def digest(self) -> str:
         """The SHA-256 of its text, in hexadecimal digits."""
-        return sha256(self.text.encode("utf-8", "replace")).hexdigest()
+        return digest_of(self.text)
 
 
 def build_agent_system_prompt(agent: AgentFacts, turn: TurnFacts) -> SystemPrompt:

@@ -15,7 +15,7 @@ from harness.inbound import ChatKind
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import plain_settings
-from harness.prompt.account import account_of, digest_of
+from harness.prompt.account import account_of
 from harness.prompt.adapters import Adapter, Assembled, LiveFacts, assemble
 from harness.prompt.boundary import split
 from harness.prompt.chat import ChatFacts
@@ -33,6 +33,7 @@ from harness.prompt.facts import (
 )
 from harness.prompt.gpt5 import CONTRACT, FRIENDLY
 from harness.prompt.registry import Extensions
+from harness.prompt.render import digest_of
 from harness.prompt.subagent import SubagentFacts, subagent_context
 from harness.settings.agent import (
     AgentSettings,
