@@ -401,6 +401,32 @@ async def test_codex_takes_no_configuration_from_the_workspace(
     assert tomllib.loads((home / "config.toml").read_text("utf-8")) == {"model_verbosity": "low", "tui": {}}
 
 
+async def test_a_subagent_works_in_the_sandbox_of_its_parents_turn(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """Threads are opened read-only; what a turn may do must reach its subagents as well."""
+    asked = anyio.Event()
+
+    def script(request: RecordedRequest) -> Action:
+        if request.headers.get("x-openai-subagent"):
+            asked.set()
+            return say("Counted.")
+        if any(part.kind == "function_call_output" for part in request.parts()):
+            return say("Done.")
+        return Reply((CallTool("spawn_agent", {"message": "count the boats"}, namespace="multi_agent_v1"),))
+
+    async with stage(codex, state, workspace, script) as play:
+        result = await play.ask("go")
+        await asked.wait()
+        child = next(each for each in play.model.requests if each.headers.get("x-openai-subagent"))
+        parent = play.model.requests[0]
+    assert result.text == "Done."
+    for request in (parent, child):
+        (permissions,) = (part.text for part in request.parts() if part.text.startswith("<permissions instructions>"))
+        assert "`sandbox_mode` is `workspace-write`" in permissions
+    assert [count(child, marker) for marker in ("TOOLS_M55", "AGENTS_M11", "SOUL_M22", "MEM_M77")] == [1, 1, 0, 0]
+
+
 async def test_an_edit_that_a_loaded_thread_does_not_take_in_is_told_once(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
