@@ -7,9 +7,9 @@ and keeps turns of one conversation apart.
 
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
@@ -24,15 +24,14 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.failures import refusal
-from codex_bridge.lanes import Lane, plan
+from codex_bridge.lanes import Lane, LanePlan, plan
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
-from codex_bridge.models import ignores_mode_text
 from codex_bridge.params import ThreadSettings, turn_start
 from codex_bridge.process import Launch, Server
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.servers import Connection, OpenThread, Servers
-from codex_bridge.threads import Threads, digest_of, is_gone, is_overridden
+from codex_bridge.threads import Threads, changes, holds_of, is_gone, is_overridden
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, read
@@ -173,11 +172,14 @@ class CodexHarness:
                     turn.ledger.give_up(sentence)
                     await self._stop(turn)
                 _fail(turn, sentence)
-            # Not before the end: a server that is killed right after it accepted a turn has written nothing down.
-            await self._threads.remember(self._servers.current, turn.request.session_key)
         finally:
             if turn.ledger is not None:
                 self._turns.pop(turn.ledger.thread_id, None)
+            # Not before the end: a server that is killed right after it accepted a turn has written nothing down. But
+            # also when the gateway shuts down just then.
+            if turn.buffer.result is not None:
+                with anyio.CancelScope(shield=True):
+                    await self._threads.remember(self._servers.current, turn.request.session_key)
 
     async def _converse(self, turn: CodexTurn) -> None:
         connection, thread = await self._opened(turn)
@@ -214,19 +216,31 @@ class CodexHarness:
         turn.thread = thread.opened
         ledger = turn.ledger = TurnLedger(thread.opened.thread.id)
         self._turns[ledger.thread_id] = turn
-        digest, before = digest_of(turn.lanes.turn_context), thread.carried
-        with_context = bool(digest) and digest != before
-        params = turn_start(turn.request, turn.lanes, thread.opened, self._settings.threads, with_context=with_context)
-        _tell_what_is_ignored(turn, thread, turn.request.model or thread.opened.model)
+        capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
+        turn.lanes = _planned(turn.request, hears_mode=capabilities.honours_mode_text(model))
+        now, before = holds_of(turn.lanes), thread.holds
+        changed = changes(thread, now, turn.lanes)
+        with_context = bool(now.context) and now.context != before.context
+        params = turn_start(
+            turn.request,
+            turn.lanes,
+            thread.opened,
+            self._settings.threads,
+            with_context=with_context,
+            changed=changed,
+            context_round=thread.context_round,
+        )
+        _tell_detours(turn, thread, model)
+        _tell_changes(turn, changed)
         turn.sent.append(SentRequest(TURN_START.name, params))
         # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
         with anyio.CancelScope(shield=True):
-            if with_context:  # not after the answer: a compaction that follows it takes this back
-                thread.carried = digest
+            # Not after the answer: a compaction that follows it takes this back.
+            thread.holds = now if with_context else replace(now, context=before.context)
             try:
                 started = await connection.server.client.call(TURN_START, params)
             except CodexError as error:
-                thread.carried = before
+                thread.holds = before
                 if isinstance(error, CallTimeoutError | UnreadableAnswerError):
                     await self._stop(turn)  # it may run all the same
                 raise
@@ -298,7 +312,10 @@ class CodexHarness:
         connection = self._servers.current
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
-            connection.threads[key].carried = ""
+            thread = connection.threads[key]
+            thread.holds = thread.began
+            if not connection.server.capabilities.remembers_context:
+                thread.context_round += 1
             self._group.start_soon(self._threads.remember, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
@@ -330,17 +347,31 @@ def _lose(turn: CodexTurn, error: TransportError | None) -> None:
         turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail))
 
 
-def _tell_what_is_ignored(turn: CodexTurn, thread: OpenThread, model: str) -> None:
-    """Name the layers that the model does not see, once for each change."""
+def _planned(request: TurnRequest, *, hears_mode: bool = True) -> LanePlan:
+    return plan(request.composition, overridden=is_overridden(request.workspace), hears_mode=hears_mode)
+
+
+def _tell_detours(turn: CodexTurn, thread: OpenThread, model: str) -> None:
+    """Say, once for each change, which layers travel another way because the model does not see their usual one."""
     names = tuple(
         each.layer.name.value.rpartition("/")[2].replace("-", " ")
         for each in turn.lanes.placed
-        if each.lane is Lane.TURN_DEVELOPER
+        if each.lane is Lane.TURN_ADDED
     )
-    unheard = (model, *names) if names and ignores_mode_text(model) else ()
-    if unheard and unheard != thread.unheard:
-        turn.buffer.push(Notice(f"{model} ignores turn-scoped instructions, so it does not see {', '.join(names)}."))
-    thread.unheard = unheard
+    told = (model, *names) if names else ()
+    if told and told != thread.told:
+        text = f"{model} ignores turn-scoped instructions, so it gets these as additional context: {', '.join(names)}."
+        turn.buffer.push(Notice(text))
+    thread.told = told
+
+
+_EDITED: Final = {"rules": "AGENTS.md", "instructions": "TOOLS.md or a further file"}
+
+
+def _tell_changes(turn: CodexTurn, changed: Mapping[str, object]) -> None:
+    if changed:
+        names = " and ".join(_EDITED[name] for name in changed)
+        turn.buffer.push(Notice(f"{names} changed since this conversation was told; this turn tells the new version."))
 
 
 @asynccontextmanager

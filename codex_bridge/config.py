@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.params import ThreadSettings
 from codex_bridge.wire.requests import ApprovalPolicy, SandboxMode
 from harness.config.section import Opaque, Section, Texts, Whole
@@ -89,6 +90,7 @@ class AppServer(Section):
     home_scope: Literal["agent", "user"] = "agent"
     loop_detection_pre_tool_use_relay: bool = True
     cyber_failover: CyberFailover = Field(default_factory=CyberFailover)
+    model_catalog: CatalogueMode = "auto"
 
 
 class SessionCatalog(Section):

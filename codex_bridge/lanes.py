@@ -11,10 +11,15 @@ from types import MappingProxyType
 from typing import Final
 
 from codex_bridge.wording import (
+    ADDED_INTRO,
+    AGENTS_CHANGED,
+    AGENTS_GONE,
     AGENTS_INTRO,
     CONTEXT_INTRO,
     CRON_TITLE,
+    CUT,
     DEFAULT_MODE,
+    DEVELOPER_CHANGED,
     EXTRA_INTRO,
     HEARTBEAT_TITLE,
     MEMORY_TITLE,
@@ -25,6 +30,8 @@ from codex_bridge.wording import (
 )
 from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut
+from harness.workspace.names import AGENTS
+from harness.workspace.truncate import truncate
 
 HABITS: Final = Habits(
     reads_agents_file=True, points_to_heartbeat_file=True, replaces_memory_file=True, marks_missing_files=False
@@ -38,6 +45,7 @@ class Lane(Enum):
     NATIVE = "Codex reads it from the working directory"
     THREAD_DEVELOPER = "thread/start · developerInstructions"
     TURN_DEVELOPER = "turn/start · collaborationMode.settings.developer_instructions"
+    TURN_ADDED = "turn/start · additionalContext"
     TURN_CONTEXT = "turn/start · input, context block"
     TURN_INPUT = "turn/start · input"
 
@@ -66,9 +74,15 @@ Subagents inherit developerInstructions and not the collaboration text (protocol
 the main voice should hear goes with each turn.
 """
 
-_LANE_WHEN_OVERRIDDEN: Final[Mapping[LayerName, Lane]] = MappingProxyType(
-    {**LANE_OF, LayerName.AGENTS: Lane.THREAD_DEVELOPER}
-)
+CHUNK_BYTES: Final = 3_900
+"""Bytes of one entry of the additional context; the server cuts the middle out of more than 4,000 (measured)."""
+TURN_KEY: Final = "gateway_turn"
+"""Keys of the entries that stand in for the turn's developer text. Letters, digits and `_`, as 0.171 wants them."""
+CHANGED_KEY: Final = "gateway_changed"
+MOST_CHUNKS: Final = 24
+"""Entries that one text may take; more is a mistake, and is cut with a word."""
+MOST_RULES: Final = 20_000
+"""UTF-16 units of an edited AGENTS.md that a turn tells."""
 _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
     {
         LayerName.HEARTBEAT_GUIDANCE: HEARTBEAT_TITLE,
@@ -80,7 +94,8 @@ _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
 _FIRST: Final = frozenset({LayerName.HEARTBEAT_GUIDANCE, LayerName.CRON_GUIDANCE})
 """What stands at the head of the turn's text, in place of the restated mode (spec 2)."""
 _PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
-_FRAMES: Final = re.compile(r"<(?=/?collaboration_mode>)", re.IGNORECASE)
+_FRAMES: Final = re.compile(r"<(?=/?(?:collaboration_mode>|gateway_|external_))", re.IGNORECASE)
+"""Tags that Codex puts around our texts: of the mode, and of entries of the additional context by their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +114,8 @@ class LanePlan:
     """For thread/start and thread/resume; the same bytes as long as the workspace and the bridge are."""
     turn_developer: str | None
     """For each turn/start; None makes Codex use its own text of the mode."""
+    turn_added: tuple[str, ...]
+    """The same, cut into entries of the additional context, for a model that does not see that text; else empty."""
     turn_context: str
     """Files to quote before the person's words, once per conversation and state; empty when there are none."""
     turn_input: str
@@ -110,32 +127,39 @@ class LanePlan:
     left_out: tuple[LeftOut, ...]
 
 
-def lanes_of(*, overridden: bool) -> Mapping[LayerName, Lane]:
-    """The routing policy for a workspace with or without Codex's own override file.
+def lanes_of(*, overridden: bool = False, hears_mode: bool = True) -> Mapping[LayerName, Lane]:
+    """The routing policy for a workspace with or without Codex's own override file, and for what the model honours.
 
     Codex reads `AGENTS.override.md` in place of AGENTS.md. No guard of ours has judged that file, and it may be a link
     to the memory, so Codex reads neither then, and AGENTS.md travels as a copy.
     """
-    return _LANE_WHEN_OVERRIDDEN if overridden else LANE_OF
+    lanes = dict(LANE_OF)
+    if overridden:
+        lanes[LayerName.AGENTS] = Lane.THREAD_DEVELOPER
+    if not hears_mode:
+        lanes.update({name: Lane.TURN_ADDED for name, lane in LANE_OF.items() if lane is Lane.TURN_DEVELOPER})
+    return lanes
 
 
-def plan(composition: Composition, *, overridden: bool = False) -> LanePlan:
+def plan(composition: Composition, *, overridden: bool = False, hears_mode: bool = True) -> LanePlan:
     """Route every layer of a turn.
 
     Args:
         composition: The layers.
         overridden: Whether an `AGENTS.override.md` stands in the workspace, see `lanes_of`.
+        hears_mode: Whether the model sees our text of the Default mode.
 
     Raises:
         KeyError: A layer has no row in `LANE_OF`.
     """
-    lanes = lanes_of(overridden=overridden)
+    lanes = lanes_of(overridden=overridden, hears_mode=hears_mode)
     placed = tuple(Placed(layer, lanes[layer.name]) for layer in composition.layers)
     context = _in(placed, Lane.TURN_CONTEXT)
     agents = composition.get(LayerName.AGENTS)
     return LanePlan(
         thread_developer=_thread_developer(_in(placed, Lane.THREAD_DEVELOPER)),
         turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
+        turn_added=_turn_added(_in(placed, Lane.TURN_ADDED)),
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
         turn_input="\n\n".join(layer.text for layer in _in(placed, Lane.TURN_INPUT)),
         agents_text=agents.text if agents and not overridden else None,
@@ -155,11 +179,48 @@ def _thread_developer(layers: list[Layer]) -> str:
 def _turn_developer(layers: list[Layer]) -> str | None:
     if not layers:
         return None
+    restated = [] if any(layer.name in _FIRST for layer in layers) else [DEFAULT_MODE]
+    return _joined([*restated, *_turn_sections(layers)])
+
+
+def _turn_added(layers: list[Layer]) -> tuple[str, ...]:
+    """Without the restated mode: the model has the vendor's own text of it."""
+    return chunks(_joined([ADDED_INTRO, *_turn_sections(layers)])) if layers else ()
+
+
+def _turn_sections(layers: list[Layer]) -> list[str]:
     first = [layer for layer in layers if layer.name in _FIRST]
     persona = [layer for layer in layers if layer.name in _PERSONA]
     rest = [layer for layer in layers if layer.name not in _FIRST | _PERSONA]
-    opening = list(map(_titled, first)) or [DEFAULT_MODE]
-    return _joined([*opening, *_under(PERSONA_INTRO, persona), *map(_titled, rest)])
+    return [*map(_titled, first), *_under(PERSONA_INTRO, persona), *map(_titled, rest)]
+
+
+def changed_rules(text: str | None) -> tuple[str, ...]:
+    """The entries that tell a conversation of an AGENTS.md that was edited; None when the file is gone."""
+    if text is None:
+        return (AGENTS_GONE,)
+    return chunks(f"{AGENTS_CHANGED}\n\n{_unframed(truncate(text, name=AGENTS, limit=MOST_RULES).text)}")
+
+
+def changed_developer(text: str) -> tuple[str, ...]:
+    """The entries that tell a conversation of developer instructions that were edited."""
+    return chunks(f"{DEVELOPER_CHANGED}\n\n{text}")
+
+
+def chunks(text: str) -> tuple[str, ...]:
+    """Cut a text into pieces that the server leaves whole, at line ends where there are any, never in a character."""
+    pieces: list[str] = []
+    rest = text
+    while rest and len(pieces) < MOST_CHUNKS:
+        head = rest.encode("utf-8", "replace")[:CHUNK_BYTES].decode("utf-8", "ignore")
+        if len(head) < len(rest):
+            line = head.rfind("\n")
+            head = head[: line + 1] if line > 0 else head
+        pieces.append(head)
+        rest = rest[len(head) :]
+    if rest:
+        pieces[-1] = f"{pieces[-1][: -len(CUT) - 1]}\n{CUT}"
+    return tuple(pieces)
 
 
 def _in(placed: Iterable[Placed], lane: Lane) -> list[Layer]:

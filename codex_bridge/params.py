@@ -9,11 +9,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from codex_bridge.lanes import LanePlan
+from codex_bridge.lanes import CHANGED_KEY, TURN_KEY, LanePlan
 from codex_bridge.wire.requests import (
     ApprovalPolicy,
     CollaborationMode,
     CollaborationSettings,
+    ContextEntry,
     SandboxKind,
     SandboxMode,
     SandboxPolicy,
@@ -91,6 +92,8 @@ def turn_start(
     settings: ThreadSettings,
     *,
     with_context: bool = False,
+    changed: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    context_round: int = 0,
 ) -> TurnStartParams:
     """Parameters of turn/start.
 
@@ -103,9 +106,15 @@ def turn_start(
         thread: The thread as it was opened.
         settings: What its commands may do.
         with_context: Quote the files of the context block before the words.
+        changed: Texts that took the place of those that the conversation began with, each in pieces, by name.
+        context_round: How often the server has forgotten the additional context. It says an entry again only under
+            another key or with another text (protocol reference, 3.7).
     """
+    added = _entries(TURN_KEY, lanes.turn_added, context_round)
+    for name, pieces in changed.items():
+        added |= _entries(f"{CHANGED_KEY}_{name}", pieces, 0)
     texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
-    return TurnStartParams(
+    params = TurnStartParams(
         thread_id=thread.thread.id,
         input=[TextInput(text=text) for text in texts],
         client_user_message_id=request.message_key,
@@ -120,6 +129,15 @@ def turn_start(
         ),
         personality="none",
     )
+    return params.model_copy(update={"additional_context": added}) if added else params
+
+
+def _entries(key: str, pieces: tuple[str, ...], again: int) -> dict[str, ContextEntry]:
+    suffix = f"_r{again}" if again else ""
+    return {
+        f"{key}_{number:02}{suffix}": ContextEntry(kind="application", value=piece)
+        for number, piece in enumerate(pieces, 1)
+    }
 
 
 @cache

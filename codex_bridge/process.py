@@ -1,12 +1,18 @@
 """One app-server process of our own, from start to handshake."""
 
-from collections.abc import AsyncGenerator, Sequence
+import json
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from codex_bridge.binary import CodexBinary
+from codex_bridge.capabilities import ServerCapabilities
+from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.catalogue_file import catalogue_for
 from codex_bridge.client import Client, Diagnostics, NotificationHandler, RequestHandler, connected
 from codex_bridge.home import Home, child_environment, forget_trust, private_dir
 from codex_bridge.providers import Provider
@@ -66,10 +72,14 @@ class Launch:
     """The model provider; None for the one that the home is signed in to."""
     overrides: Sequence[tuple[str, str]] = ()
     """Further `-c key=value` pairs, TOML values."""
+    catalogue: CatalogueMode = "auto"
+    """Whether the server gets a catalogue of models in which ours is the text of the Default mode."""
 
-    def command(self) -> list[str]:
-        """Program and arguments."""
-        pairs = [*QUIET, *(self.provider.overrides() if self.provider else ()), *self.overrides]
+    def command(self, model_catalogue: Path | None = None) -> list[str]:
+        """Program and arguments; with the catalogue that takes the place of the server's own."""
+        # Never in config.toml: there it would end the account's refresh of its models for good (measured).
+        named = [("model_catalog_json", json.dumps(str(model_catalogue)))] if model_catalogue else []
+        pairs = [*QUIET, *named, *(self.provider.overrides() if self.provider else ()), *self.overrides]
         flags = [word for key, value in pairs for word in ("-c", f"{key}={value}")]
         return [str(self.binary.path), *flags, "app-server"]
 
@@ -81,6 +91,8 @@ class Server:
     client: Client
     version: ServerVersion
     pid: int
+    capabilities: ServerCapabilities
+    """What it honours."""
 
 
 @asynccontextmanager
@@ -90,6 +102,7 @@ async def app_server(
     on_notification: NotificationHandler,
     on_request: RequestHandler,
     diagnostics: Diagnostics | None = None,
+    now: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Server]:
     """Run an app-server for as long as the block lasts.
 
@@ -107,14 +120,16 @@ async def app_server(
         tools_dir=launch.binary.tools_dir,
         extra=launch.provider.environment() if launch.provider else None,
     )
+    known = await catalogue_for(launch.binary, launch.home, launch.catalogue, now)
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(
-            spawned(launch.command(), env=environment.passed, secrets=environment.secrets)
+            spawned(launch.command(known.file), env=environment.passed, secrets=environment.secrets)
         )
         client = await stack.enter_async_context(
             connected(transport, on_notification=on_notification, on_request=on_request, diagnostics=diagnostics)
         )
-        yield Server(client, await handshake(client), transport.pid)
+        version = await handshake(client)
+        yield Server(client, version, transport.pid, ServerCapabilities(version.numbers, known.catalogue))
 
 
 async def handshake(client: Client) -> ServerVersion:

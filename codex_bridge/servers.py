@@ -13,6 +13,7 @@ from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostErro
 from codex_bridge.process import Launch, Server, app_server
 from codex_bridge.rpc import Junk, Stray
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
+from harness.store.bindings import Holds
 
 PING_DEADLINE: Final = 5.0
 """Seconds for a trivial call, before a server that let another call time out is taken for hung."""
@@ -25,15 +26,16 @@ class OpenThread:
     """A thread that a server has loaded for us, and what it was told when it was opened."""
 
     opened: ThreadOpened
-    developer_text: str
-    agents_text: str | None
-    """AGENTS.md as it was then; None when there was none."""
-    carried: str
-    """Digest of the context block that the conversation already holds; empty for none."""
-    stored: str
+    began: Holds
+    """What it was opened with; a compaction brings the conversation back to that, without the quoted files."""
+    holds: Holds
+    """What the conversation was told since."""
+    stored: Holds
     """What the store says of that."""
-    unheard: tuple[str, ...] = ()
-    """The model that ignores layers of a turn and the names of these, as last told to the operator."""
+    context_round: int = 0
+    """How often the server has forgotten the additional context of this thread."""
+    told: tuple[str, ...] = ()
+    """What the operator was last told of where layers of a turn travel."""
 
 
 @dataclass(slots=True)

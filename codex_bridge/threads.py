@@ -2,17 +2,18 @@
 
 import logging
 import os.path
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 from codex_bridge.errors import RpcError
-from codex_bridge.lanes import LanePlan
+from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start
 from codex_bridge.servers import Connection, OpenThread
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
 from harness.errors import StoreError
-from harness.store.bindings import Binding, Bindings
+from harness.store.bindings import Binding, Bindings, Holds
 from harness.turns import Notice
 
 logger = logging.getLogger(__name__)
@@ -21,6 +22,10 @@ OVERRIDE = "AGENTS.override.md"
 """Codex's own name for a file that takes the place of AGENTS.md (measured, `docs/measured.md`)."""
 GONE = ("no rollout found", "thread not found")
 """Words by which the server says that it has no such thread; it has one code for every refusal."""
+
+
+NO_RULES = "none"
+"""Stands for the digest of an AGENTS.md that is not there."""
 
 
 def is_overridden(workspace: Path) -> bool:
@@ -63,19 +68,20 @@ class Threads:
             await self.forget(connection, key)
         loaded = connection.threads.get(key)
         if loaded is not None:
-            _tell_changes(loaded, turn)
             return loaded
         begun = self._forgotten.get(key, 0)
         bound = None if key in self._stale else await self._bindings.get(self._backend, key)
         opened = None if bound is None else await self._resume(bound, connection, turn)
-        carried = "" if bound is None or opened is None else bound.carried
+        fresh = opened is None
         if opened is None:
             opened = await self._start(connection, turn, begun)
-        lanes = turn.lanes
-        thread = OpenThread(opened, lanes.thread_developer, lanes.agents_text, carried, stored=carried)
+        began = replace(holds_of(turn.lanes), context="")
+        # A store of before does not know what the conversation was told of these two: most likely what holds now.
+        holds = began if bound is None or fresh else _after_resume(bound.holds, began)
+        thread = OpenThread(opened, began, holds, stored=Holds() if fresh or bound is None else bound.holds)
         if self._still(key, begun):
             connection.threads[key] = thread
-        for text in unexpected_sources(opened, lanes, turn.request.workspace):
+        for text in unexpected_sources(opened, turn.lanes, turn.request.workspace):
             turn.buffer.push(Notice(text))
         return thread
 
@@ -100,16 +106,16 @@ class Threads:
             logger.warning("forgetting the thread of %s: %s", session_key, error)
 
     async def remember(self, connection: Connection | None, session_key: str) -> None:
-        """Store which context block a conversation holds, unless the store says so already.
+        """Store what a conversation was told, unless the store says so already.
 
         For the end of a turn, when Codex has written down what it was given. A store that fails is only logged: the
-        block is sent once more after a restart.
+        same is said once more after a restart.
         """
         thread = connection.threads.get(session_key) if connection is not None else None
-        if thread is None or thread.stored == thread.carried:
+        if thread is None or thread.stored == thread.holds:
             return
-        before, thread.stored = thread.stored, thread.carried
-        binding = Binding(self._backend, session_key, thread.opened.thread.id, thread.carried)
+        before, thread.stored = thread.stored, thread.holds
+        binding = Binding(self._backend, session_key, thread.opened.thread.id, thread.holds)
         try:
             await self._bindings.put(binding)
         except StoreError as error:
@@ -158,19 +164,32 @@ def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -
     return told
 
 
-def _tell_changes(thread: OpenThread, turn: CodexTurn) -> None:
-    """Say, once for each change, that a loaded thread does not take in an edited file (protocol reference, 3.2)."""
-    lanes = turn.lanes
-    changed = [
-        name
-        for name, before, now in (
-            ("AGENTS.md", thread.agents_text, lanes.agents_text),
-            ("TOOLS.md or a further file", thread.developer_text, lanes.thread_developer),
-        )
-        if before != now
-    ]
-    if changed:
-        thread.agents_text, thread.developer_text = lanes.agents_text, lanes.thread_developer
-        turn.buffer.push(
-            Notice(f"{' and '.join(changed)} changed; this conversation takes it in when the app-server starts anew.")
-        )
+def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, tuple[str, ...]]:
+    """What was edited since the conversation was last told, in pieces for the additional context, by name.
+
+    A loaded thread takes in no edited file, and a resumed one only after a compaction (protocol reference, 3.2).
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    if thread.holds.rules != now.rules:
+        found["rules"] = changed_rules(lanes.agents_text)
+    if thread.holds.developer != now.developer:
+        found["instructions"] = changed_developer(lanes.thread_developer)
+    return found
+
+
+def holds_of(lanes: LanePlan) -> Holds:
+    """What a conversation holds that was told everything of these lanes."""
+    return Holds(
+        context=digest_of(lanes.turn_context),
+        rules=digest_of(lanes.agents_text) if lanes.agents_text is not None else NO_RULES,
+        developer=digest_of(lanes.thread_developer),
+    )
+
+
+def _after_resume(stored: Holds, now: Holds) -> Holds:
+    """What a conversation holds once its thread is loaded again.
+
+    Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured).
+    """
+    rules = now.rules if now.rules != NO_RULES else stored.rules or now.rules
+    return Holds(stored.context, rules, stored.developer or now.developer)

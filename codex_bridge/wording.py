@@ -32,6 +32,20 @@ PERSONA_INTRO: Final = (
 
 HEARTBEAT_TITLE: Final = "# Heartbeat"
 CRON_TITLE: Final = "# Scheduled turn"
+ADDED_INTRO: Final = (
+    "The gateway says the following for this conversation. What it said under the same name before is out of date."
+)
+"""Over the turn's text where it travels as additional context."""
+AGENTS_CHANGED: Final = (
+    "The owner has edited AGENTS.md. This version takes the place of every earlier one, from this turn on."
+)
+AGENTS_GONE: Final = "AGENTS.md is gone from the workspace. Its rules no longer hold, from this turn on."
+DEVELOPER_CHANGED: Final = (
+    "The gateway's instructions and the owner's notes on tools have changed. This version takes the place of every "
+    "earlier one, from this turn on."
+)
+CUT: Final = "[cut here: the text is too long]"
+
 MEMORY_TITLE: Final = "# Long-term memory"
 SKILLS_TITLE: Final = "# Skills"
 

@@ -24,6 +24,7 @@ _SHORT: Final = {
     Lane.NATIVE: "(left to Codex)",
     Lane.THREAD_DEVELOPER: "developerInstructions",
     Lane.TURN_DEVELOPER: "collaborationMode",
+    Lane.TURN_ADDED: "additionalContext",
     Lane.TURN_CONTEXT: "input, quoted files",
     Lane.TURN_INPUT: "input",
 }

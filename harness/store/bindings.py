@@ -23,9 +23,19 @@ CREATE TABLE IF NOT EXISTS bindings (
     session_key TEXT NOT NULL,
     conversation TEXT NOT NULL,
     carried TEXT NOT NULL DEFAULT '',
+    rules TEXT NOT NULL DEFAULT '',
+    developer TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (backend, session_key)
 )
 """
+_MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+    # 1: stores of before have no version, and no column for what a conversation was told of edited files.
+    (
+        "ALTER TABLE bindings ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE bindings ADD COLUMN developer TEXT NOT NULL DEFAULT ''",
+    ),
+)
+"""What brings a store of version N - 1 to version N."""
 BUSY_SECONDS: Final = 5.0
 """How long a call waits for another process's write, the wait for the calls before it included."""
 BUSY_PAUSE: Final = 0.05
@@ -36,6 +46,18 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
+class Holds:
+    """What a conversation was told of the workspace: digests, empty for nothing or for not known."""
+
+    context: str = ""
+    """Of the quoted files."""
+    rules: str = ""
+    """Of the rules file that the backend reads by itself."""
+    developer: str = ""
+    """Of the instructions that hold for the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """A chat's conversation on a backend."""
 
@@ -43,8 +65,7 @@ class Binding:
     session_key: str
     conversation: str
     """The backend's own id, a Codex thread id for instance."""
-    carried: str = ""
-    """Digest of the workspace context that the conversation already holds; empty when it holds none."""
+    holds: Holds = Holds()
 
 
 class Bindings:
@@ -64,10 +85,10 @@ class Bindings:
 
         def read(connection: sqlite3.Connection) -> Binding | None:
             row = connection.execute(
-                "SELECT conversation, carried FROM bindings WHERE backend = ? AND session_key = ?",
+                "SELECT conversation, carried, rules, developer FROM bindings WHERE backend = ? AND session_key = ?",
                 (backend, session_key),
             ).fetchone()
-            return None if row is None else Binding(backend, session_key, str(row[0]), str(row[1]))
+            return None if row is None else Binding(backend, session_key, str(row[0]), Holds(*map(str, row[1:])))
 
         return await self._run(read)
 
@@ -80,8 +101,16 @@ class Bindings:
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR REPLACE INTO bindings VALUES (?, ?, ?, ?)",
-                (binding.backend, binding.session_key, binding.conversation, binding.carried),
+                "INSERT OR REPLACE INTO bindings (backend, session_key, conversation, carried, rules, developer)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    binding.backend,
+                    binding.session_key,
+                    binding.conversation,
+                    binding.holds.context,
+                    binding.holds.rules,
+                    binding.holds.developer,
+                ),
             )
 
         await self._run(write)
@@ -132,6 +161,27 @@ async def bindings_at(path: Path) -> AsyncGenerator[Bindings]:
         yield Bindings(connection, path)
 
 
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a store to the present form, or make a new one, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")  # two processes may open it at the same time
+    try:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(_MIGRATIONS):
+            raise StoreError(f"The store {path} was written by a newer version of this program; update it.")
+        known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'bindings'").fetchone()
+        if known is None:
+            connection.execute(_SCHEMA)
+        else:
+            for statements in _MIGRATIONS[version:]:
+                for statement in statements:
+                    connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+
+
 def _opened(path: Path) -> sqlite3.Connection:
     try:
         # SQLite gives its side files the mode of the main one.
@@ -142,9 +192,12 @@ def _opened(path: Path) -> sqlite3.Connection:
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error
     try:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(_SCHEMA)
+        _migrate(connection, path)
         connection.execute("PRAGMA busy_timeout = 0")  # from here on `Bindings` waits, and holds no thread meanwhile
     except sqlite3.Error as error:
         connection.close()
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+    except StoreError:
+        connection.close()
+        raise
     return connection

@@ -1,13 +1,19 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from codex_bridge.lanes import LANE_OF, Lane, plan
+from codex_bridge.lanes import LANE_OF, MOST_CHUNKS, Lane, changed_rules, chunks, plan
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start, turn_start
 from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import ThreadOpened
 from codex_bridge.wording import (
+    ADDED_INTRO,
+    AGENTS_CHANGED,
+    AGENTS_GONE,
     CONTEXT_INTRO,
+    CUT,
     DEFAULT_MODE,
     HEARTBEAT_TITLE,
     MEMORY_TITLE,
@@ -203,3 +209,46 @@ def test_every_layer_but_the_untold_ones_has_a_lane() -> None:
         LayerName.GROUP,
         LayerName.SENDER,
     }
+
+
+def test_a_model_that_does_not_see_the_mode_gets_its_text_as_additional_context() -> None:
+    lanes = plan(Composition((layer(LayerName.SOUL, "dry"), layer(LayerName.USER_TEXT, "hi")), ()), hears_mode=False)
+    assert lanes.turn_developer is None
+    assert lanes.turn_added == (f"{ADDED_INTRO}\n\n{PERSONA_INTRO}\n\n## SOUL.md\n\ndry",)
+    asked = request(layer(LayerName.SOUL, "dry"), layer(LayerName.USER_TEXT, "hi"))
+    first = turn_start(asked, lanes, OPENED, ThreadSettings()).to_wire()
+    assert first["additionalContext"] == {"gateway_turn_01": {"kind": "application", "value": lanes.turn_added[0]}}
+    later = turn_start(
+        asked, lanes, OPENED, ThreadSettings(), changed={"rules": ("new rules",)}, context_round=2
+    ).to_wire()
+    assert later["additionalContext"] == {
+        "gateway_turn_01_r2": {"kind": "application", "value": lanes.turn_added[0]},
+        "gateway_changed_rules_01": {"kind": "application", "value": "new rules"},
+    }
+
+
+@given(st.text(max_size=300).map(lambda text: text * 60))
+def test_pieces_fit_the_server_and_join_to_the_whole(text: str) -> None:
+    pieces = chunks(text)
+    whole = text.encode("utf-8", "replace").decode()
+    assert all(len(piece.encode("utf-8", "replace")) <= 4_000 for piece in pieces)
+    assert "".join(pieces).encode("utf-8", "replace").decode() == whole
+
+
+def test_a_text_that_is_far_too_long_is_cut_with_a_word() -> None:
+    pieces = chunks("word " * 100_000)
+    assert len(pieces) == MOST_CHUNKS
+    assert pieces[-1].endswith(f"\n{CUT}")
+    assert all(len(piece) <= 4_000 for piece in pieces)
+
+
+def test_a_piece_ends_at_a_line_end_where_there_is_one() -> None:
+    first, second = chunks("a" * 3_000 + "\n" + "b" * 3_000)
+    assert (first, second) == ("a" * 3_000 + "\n", "b" * 3_000)
+
+
+def test_edited_rules_replace_the_earlier_ones_within_a_limit() -> None:
+    assert changed_rules(None) == (AGENTS_GONE,)
+    (short,) = changed_rules("New <gateway_x> rules.")
+    assert short == f"{AGENTS_CHANGED}\n\nNew &lt;gateway_x> rules."
+    assert sum(map(len, changed_rules("- must do it\n" * 10_000))) < 21_000

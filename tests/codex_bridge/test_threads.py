@@ -16,12 +16,12 @@ import anyio
 import pytest
 
 from codex_bridge.bridge import CodexHarness
-from codex_bridge.threads import digest_of
+from codex_bridge.threads import holds_of
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TurnStartParams
 from harness.errors import StoreError
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
-from harness.store.bindings import Binding, Bindings, bindings_at
+from harness.store.bindings import Binding, Bindings, Holds, bindings_at
 from harness.turns import Outcome, TurnRequest
 from tests.support.serving import executable
 from tests.support.turns import first_delta, harness_on_fake, words
@@ -80,6 +80,11 @@ def quoted(turn: CodexTurn) -> bool:
     return len(params.input) == 2
 
 
+def told(turn: CodexTurn) -> Holds:
+    """What a conversation holds that was told everything of the turn but the quoted files."""
+    return replace(holds_of(turn.lanes), context="")
+
+
 def methods(turn: CodexTurn) -> list[str]:
     return [sent.method for sent in turn.sent]
 
@@ -107,11 +112,12 @@ async def test_a_turn_that_does_not_end_ends_for_us_even_when_its_thread_cannot_
         answered = await after.result()
 
         store.broken = set()
+        await settled(harness)
         kept = await store.get("codex", "a")
     assert (stopped.outcome, stopped.text, stopped.conversation) == (Outcome.INTERRUPTED, "Let me", "thr_1")
     assert (answered.outcome, answered.conversation) == (Outcome.ANSWERED, "thr_2")
     assert methods(after) == ["thread/start", "turn/start"]
-    assert kept == Binding("codex", "a", "thr_2")
+    assert kept == Binding("codex", "a", "thr_2", told(after))
 
 
 async def test_a_store_that_fails_after_codex_took_a_turn_costs_no_answer(tmp_path: Path) -> None:
@@ -125,7 +131,7 @@ async def test_a_store_that_fails_after_codex_took_a_turn_costs_no_answer(tmp_pa
         kept = await store.get("codex", "a")
     assert [result.text for result in results] == ["still here"] * 2
     assert [quoted(turn) for turn in turns] == [True, False]
-    assert kept == Binding("codex", "a", "thr_1", digest_of(turns[0].lanes.turn_context))
+    assert kept == Binding("codex", "a", "thr_1", holds_of(turns[0].lanes))
 
 
 async def test_a_store_that_fails_before_codex_took_a_turn_ends_it_with_the_reason(tmp_path: Path) -> None:
@@ -179,7 +185,7 @@ async def test_what_a_killed_server_may_not_have_written_down_is_quoted_again(tm
         kept = await store.get("codex", "a")
         after = harness.start(quoting("stray"))
         await after.result()
-    assert kept == Binding("codex", "a", "thr_1", "")
+    assert kept == Binding("codex", "a", "thr_1")
     assert (methods(after), quoted(after)) == (["thread/resume", "turn/start"], True)
 
 
@@ -193,7 +199,7 @@ async def test_what_a_conversation_holds_is_quoted_anew_after_a_compaction(tmp_p
         await settled(harness)
         kept = await store.get("codex", "a")
     assert [quoted(turn) for turn in turns] == [True, False, False, True, False]
-    assert kept == Binding("codex", "a", "thr_1", "")
+    assert kept == Binding("codex", "a", "thr_1", told(turns[0]))
 
 
 async def test_a_compaction_is_remembered_at_once_and_outlives_a_killed_gateway(tmp_path: Path) -> None:
@@ -205,7 +211,7 @@ async def test_a_compaction_is_remembered_at_once_and_outlives_a_killed_gateway(
         await store.written.wait()
         kept = await store.get("codex", "a")
         assert running.buffer.result is None
-    assert kept == Binding("codex", "a", "thr_1", "")
+    assert kept == Binding("codex", "a", "thr_1", told(running))
 
 
 async def test_a_server_that_dies_in_its_handshake_costs_no_chat_its_answer(tmp_path: Path) -> None:

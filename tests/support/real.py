@@ -10,6 +10,8 @@ import anyio
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.catalogue_file import FILE, STAMP
 from codex_bridge.home import agent_dir, own_home, private_dir
 from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import LoopbackModel, loopback_model
@@ -59,12 +61,14 @@ async def stage(
     settings: ThreadSettings | None = None,
     model: str = MODEL,
     overrides: Sequence[tuple[str, str]] = (),
+    catalogue: CatalogueMode = "auto",
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
     folder = private_dir(agent_dir(state, "main"))
+    _bring_catalogue(codex, folder)
     with anyio.fail_after(LIMIT):
         async with loopback_model(script) as stand_in, bindings_at(folder / "bridge.sqlite") as bindings:
-            launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides)
+            launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides, catalogue)
             async with codex_harness(CodexSettings(launch, threads=settings or ThreadSettings()), bindings) as harness:
                 yield Stage(
                     stand_in,
@@ -72,6 +76,22 @@ async def stage(
                     Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=model),
                     bindings,
                 )
+    _keep_catalogue(codex, folder)
+
+
+_CATALOGUES: dict[Path, dict[str, bytes]] = {}
+"""The patched catalogue of each binary: to ask for it takes as long as half a turn, and it is the same each time."""
+
+
+def _bring_catalogue(codex: CodexBinary, folder: Path) -> None:
+    for name, content in _CATALOGUES.get(codex.path, {}).items():
+        if not (folder / name).exists():
+            (folder / name).write_bytes(content)
+
+
+def _keep_catalogue(codex: CodexBinary, folder: Path) -> None:
+    if codex.path not in _CATALOGUES and (folder / STAMP).is_file():
+        _CATALOGUES[codex.path] = {name: (folder / name).read_bytes() for name in (FILE, STAMP)}
 
 
 def message(text: str, *, chat: str = "7", number: str = "1") -> InboundMessage:

@@ -18,8 +18,11 @@ from tests.support.serving import LIMIT, executable
 
 
 def launch(folder: Path, script: str) -> Launch:
-    """How to start a fake server that plays `script`, with a home in `folder`."""
-    return Launch(CodexBinary(executable(folder, script), "the test"), Home(folder / "codex-home", owned=True))
+    """How to start a fake server that plays `script`, with a home in `folder` that knows its models already."""
+    home = Home(folder / "codex-home", owned=True)
+    home.path.mkdir(mode=0o700, exist_ok=True)
+    (home.path / "models_cache.json").write_text('{"models": [{"slug": "gpt-5.5"}]}', "utf-8")
+    return Launch(CodexBinary(executable(folder, script), "the test"), home, catalogue="untouched")
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ import anyio
 import pytest
 
 from harness.errors import StoreError
-from harness.store.bindings import Binding, bindings_at
+from harness.store.bindings import Binding, Holds, bindings_at
 
 
 async def test_a_binding_is_there_after_reopening(tmp_path: Path) -> None:
@@ -68,3 +68,45 @@ async def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
             await bindings.put(Binding("codex", "chat", "another"))
         kept = await bindings.get("codex", "chat")
     assert kept == Binding("codex", "chat", "thread")
+
+
+async def test_a_store_of_before_is_brought_up_to_date_and_keeps_its_bindings(tmp_path: Path) -> None:
+    path = tmp_path / "bridge.sqlite"
+    with sqlite3.connect(path) as old:
+        old.execute(
+            "CREATE TABLE bindings (backend TEXT NOT NULL, session_key TEXT NOT NULL, conversation TEXT NOT NULL,"
+            " carried TEXT NOT NULL DEFAULT '', PRIMARY KEY (backend, session_key))"
+        )
+        old.execute("INSERT INTO bindings VALUES ('codex', 'chat', 'thread', 'digest')")
+    old.close()
+    for _ in range(2):
+        async with bindings_at(path) as bindings:
+            assert await bindings.get("codex", "chat") == Binding("codex", "chat", "thread", Holds("digest"))
+    async with bindings_at(path) as bindings:
+        kept = Binding("codex", "chat", "thread", Holds("a", "b", "c"))
+        await bindings.put(kept)
+        assert await bindings.get("codex", "chat") == kept
+
+
+async def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "bridge.sqlite"
+    async with bindings_at(path) as bindings:
+        await bindings.put(Binding("codex", "chat", "thread"))
+    with sqlite3.connect(path) as newer:
+        newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    with pytest.raises(
+        StoreError, match=f"The store {path} was written by a newer version of this program; update it."
+    ):
+        async with bindings_at(path):
+            raise NotImplementedError
+
+
+async def test_two_processes_may_open_a_new_store_at_the_same_time(tmp_path: Path) -> None:
+    async def open_one() -> None:
+        async with bindings_at(tmp_path / "bridge.sqlite"):
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(6):
+            group.start_soon(open_one)

@@ -1,0 +1,39 @@
+"""What a server makes of the fields that we send, by its version, the model and the catalogue in force.
+
+Pure. Everything here was measured on both pinned versions (protocol reference, 3.4 to 3.7 and 12).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from codex_bridge.catalogue import UNKNOWN, Catalogue
+
+REMEMBERS_CONTEXT: Final = (0, 171, 0)
+"""The oldest version known to say the additional context again after a compaction; 0.163 forgets it, and what lies
+between was never measured, so it counts as forgetful."""
+
+_DEAF: Final = re.compile(r"gpt-6(?![0-9])")
+"""The models whose entry has a text of its own for the Default mode, in every catalogue that was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCapabilities:
+    """What one running server honours."""
+
+    version: tuple[int, int, int] = (0, 163, 0)
+    catalogue: Catalogue = UNKNOWN
+
+    def honours_mode_text(self, model: str) -> bool:
+        """Whether the model sees our text of the Default mode.
+
+        Where no catalogue could be read, the one rule that held in every catalogue so far decides.
+        """
+        if not self.catalogue.models:
+            return _DEAF.match(model.rpartition("/")[2]) is None
+        return self.catalogue.honours_mode_text(model)
+
+    @property
+    def remembers_context(self) -> bool:
+        """Whether the server itself says the additional context again after a compaction."""
+        return self.version >= REMEMBERS_CONTEXT

@@ -1,0 +1,142 @@
+"""Gets the catalogue of models from a binary, and keeps a patched copy of it beside an agent's home.
+
+The binary is asked at the first start, after it was exchanged, and once a day where the home is signed in, since the
+vendor may have new models then. What goes wrong costs the patch and never the start.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.catalogue import UNKNOWN, Catalogue, CatalogueMode, UnreadableCatalogueError, patched, read
+from codex_bridge.home import Home, child_environment
+
+FILE: Final = "model-catalog.json"
+"""The patched catalogue, in the folder that holds the home: outside of the workspace, and closed to others."""
+STAMP: Final = "model-catalog.from"
+"""What it was made from."""
+ASK_SECONDS: Final = 5.0
+"""How long the binary may take to tell its models; without the network it needs 0.1 s."""
+FRESH_SECONDS: Final = 24 * 3600.0
+"""How long the answer holds for a home that is signed in."""
+
+logger = logging.getLogger("codex_bridge")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueInForce:
+    """The catalogue that a server will have."""
+
+    catalogue: Catalogue
+    file: Path | None = None
+    """To be named to the server by `model_catalog_json`; None leaves it to its own."""
+
+
+async def catalogue_for(
+    binary: CodexBinary, home: Home, mode: CatalogueMode, now: Callable[[], float]
+) -> CatalogueInForce:
+    """Settle the catalogue of a server that is about to start.
+
+    Args:
+        binary: The server's program.
+        home: Its home. One that is not ours is never patched under "auto".
+        mode: What is configured.
+        now: The time in Unix seconds.
+    """
+    wanted = mode == "patched" or (mode == "auto" and home.owned)
+    folder = home.path.parent
+    if not wanted:
+        return CatalogueInForce(await _unpatched(binary, home))
+    try:
+        stamp = _stamp(binary)
+        kept = await anyio.to_thread.run_sync(_kept, folder, stamp, now(), _signed_in(home))
+        if kept is not None:
+            return kept
+        text = await _ask(binary, home, bundled=not _signed_in(home))
+        return await anyio.to_thread.run_sync(_keep, folder, stamp, patched(text))
+    except (OSError, UnreadableCatalogueError) as error:
+        logger.warning(
+            "the model catalogue stays untouched, so GPT-6 models may get their turn-scoped text another way: %s", error
+        )
+        return CatalogueInForce(UNKNOWN)
+
+
+async def _unpatched(binary: CodexBinary, home: Home) -> Catalogue:
+    """The catalogue that a server has by itself: the account's newest, else the one in the binary."""
+    try:
+        cached = home.path / "models_cache.json"
+        if cached.is_file():
+            return read(await anyio.Path(cached).read_bytes(), "the account's models")
+        return read(await _ask(binary, home, bundled=True), "the binary's own models")
+    except (OSError, UnreadableCatalogueError) as error:
+        logger.warning("the models of %s cannot be read: %s", binary.path, error)
+        return UNKNOWN
+
+
+def _signed_in(home: Home) -> bool:
+    return (home.path / "auth.json").is_file()
+
+
+def _stamp(binary: CodexBinary) -> str:
+    """What changes when the binary is exchanged."""
+    found = os.stat(binary.path)  # noqa: PTH116 - follows links, as a start does
+    identity = f"{os.path.realpath(binary.path)}:{found.st_size}:{found.st_mtime_ns}"
+    return sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _kept(folder: Path, stamp: str, now: float, signed_in: bool) -> CatalogueInForce | None:
+    """The patched catalogue of an earlier start, if it still holds."""
+    file = folder / FILE
+    try:
+        if (folder / STAMP).read_text("utf-8") != stamp:
+            return None
+        age = now - file.stat().st_mtime
+        if signed_in and not 0 <= age < FRESH_SECONDS:
+            return None
+        return CatalogueInForce(read(file.read_bytes(), "the patched copy"), file)
+    except (OSError, ValueError):
+        return None
+
+
+def _keep(folder: Path, stamp: str, text: bytes) -> CatalogueInForce:
+    catalogue = read(text, "the patched copy")
+    file = folder / FILE
+    _write(file, text)
+    _write(folder / STAMP, stamp.encode())
+    return CatalogueInForce(catalogue, file)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Replace a file at once, readable by its owner alone."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    new.replace(path)
+
+
+async def _ask(binary: CodexBinary, home: Home, *, bundled: bool) -> bytes:
+    """Have the binary print its models; what an account has is asked for first, where there is one.
+
+    Raises:
+        OSError: It cannot be run, or does not answer.
+    """
+    environment = child_environment(home.path, tools_dir=binary.tools_dir)
+    for flags in [["--bundled"]] if bundled else [[], ["--bundled"]]:
+        command = [str(binary.path), "debug", "models", *flags]
+        with anyio.move_on_after(ASK_SECONDS):
+            done = await anyio.run_process(
+                command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=dict(environment.passed), check=False
+            )
+            if done.returncode == 0 and done.stdout.strip():
+                return done.stdout
+    raise OSError(f"{binary.path} debug models tells nothing")

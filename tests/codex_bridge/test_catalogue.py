@@ -1,0 +1,177 @@
+"""The catalogue of models: what it says, what is taken out of it, and how it is kept beside a home."""
+
+import json
+import logging
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.capabilities import ServerCapabilities
+from codex_bridge.catalogue import UNKNOWN, ModelFacts, UnreadableCatalogueError, patched, read
+from codex_bridge.catalogue_file import FILE, STAMP, CatalogueInForce, catalogue_for
+from codex_bridge.home import Home
+
+CATALOGUE: dict[str, Any] = {
+    "models": [
+        {
+            "slug": "gpt-6-sol", "multi_agent_version": "v2", "context_window": 272_000, "base_instructions": "Be.",
+            "model_messages": {
+                "collaboration_modes": {"default": "vendor's own", "plan": "vendor's plan"}, "approvals": {},
+            },
+        },
+        {"slug": "gpt-6-luna", "model_messages": {"collaboration_modes": {"default": "vendor's own", "plan": None}}},
+        {"slug": "gpt-5.5", "multi_agent_version": None, "model_messages": {"collaboration_modes": None}},
+        {"slug": "old", "multi_agent_version": "v1", "model_messages": None},
+    ],
+    "etag": "x",
+}  # fmt: skip
+TEXT = json.dumps(CATALOGUE).encode()
+
+
+def test_an_entry_says_whether_our_text_counts_and_which_subagents_there_are() -> None:
+    found = read(TEXT, "a test")
+    assert list(found.models.values()) == [
+        ModelFacts("gpt-6-sol", honours_mode_text=False, multi_agent="v2", context_window=272_000),
+        ModelFacts("gpt-6-luna", honours_mode_text=False, multi_agent=None, context_window=None),
+        ModelFacts("gpt-5.5", honours_mode_text=True, multi_agent=None, context_window=None),
+        ModelFacts("old", honours_mode_text=True, multi_agent="v1", context_window=None),
+    ]
+    assert [found.honours_mode_text(model) for model in ("gpt-6-sol", "gpt-5.5", "nobody")] == [False, True, True]
+    assert not found.patched
+
+
+def test_only_the_models_own_text_of_the_default_mode_is_taken_out() -> None:
+    after = json.loads(patched(TEXT))
+    expected = json.loads(TEXT)
+    expected["models"][0]["model_messages"]["collaboration_modes"]["default"] = None
+    expected["models"][1]["model_messages"]["collaboration_modes"] = None
+    assert after.pop("patched_by_openclaw_codex_bridge") is True
+    assert after == expected
+    again = read(patched(TEXT), "a test")
+    assert again.patched
+    assert all(again.honours_mode_text(model) for model in again.models)
+    assert patched(patched(TEXT)) == patched(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"{", "it is not JSON"),
+        (b"[]", "it lists no models"),
+        (b'{"models": []}', "it lists no models"),
+        (b'{"models": [{}]}', "a model in it has no name"),
+    ],
+)
+def test_what_is_no_catalogue_is_said_to_be_none(text: bytes, problem: str) -> None:
+    with pytest.raises(UnreadableCatalogueError, match=problem):
+        patched(text)
+
+
+@pytest.mark.parametrize(
+    ("model", "hears"), [("gpt-6-sol", False), ("openai/gpt-6.2-sol", False), ("gpt-60", True), ("gpt-5.5", True)]
+)
+def test_without_a_catalogue_the_known_rule_decides(model: str, hears: bool) -> None:
+    assert ServerCapabilities(catalogue=UNKNOWN).honours_mode_text(model) is hears
+
+
+def test_only_a_version_that_is_known_to_remembers_the_additional_context() -> None:
+    versions = ((0, 163, 0), (0, 170, 9), (0, 171, 0), (1, 0, 0))
+    assert [ServerCapabilities(version).remembers_context for version in versions] == [False, False, True, True]
+
+
+class Place:
+    """An agent's folder, and a binary that prints what it is told to and counts how often it is asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = Home(folder / "agent" / "codex-home", owned=True)
+        self.home.path.mkdir(parents=True)
+        self.answer = folder / "answer.json"
+        self.asked = folder / "asked"
+        program = folder / "codex"
+        program.write_text(f'#!/bin/sh\necho "$*" >> {self.asked}\nexec cat {self.answer}\n', "utf-8")
+        program.chmod(0o755)
+        self.binary = CodexBinary(program, "the test")
+        self.answer.write_bytes(TEXT)
+        self.now = 0.0
+
+    async def settled(self, mode: Any = "auto", home: Home | None = None) -> CatalogueInForce:
+        return await catalogue_for(self.binary, home or self.home, mode, lambda: self.now)
+
+    @property
+    def questions(self) -> list[str]:
+        return self.asked.read_text("utf-8").splitlines() if self.asked.exists() else []
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+async def test_a_home_of_ours_gets_a_patched_copy_beside_it_that_nobody_else_can_read(place: Place) -> None:
+    found = await place.settled()
+    file = place.home.path.parent / FILE
+    assert found.file == file
+    assert found.catalogue.patched
+    assert file.read_bytes() == patched(TEXT)
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (file, file.with_name(STAMP))} == {0o600}
+    assert sorted(path.name for path in file.parent.iterdir()) == ["codex-home", STAMP, FILE]
+    assert place.questions == ["debug models --bundled"]
+
+
+async def test_the_binary_is_asked_again_only_when_it_was_exchanged_or_a_day_has_passed_for_an_account(
+    place: Place,
+) -> None:
+    await place.settled()
+    place.now = 10 * 24 * 3600.0
+    await place.settled()
+    assert len(place.questions) == 1
+    (place.home.path / "auth.json").write_text("{}", "utf-8")
+    made = (place.home.path.parent / FILE).stat().st_mtime
+    place.now = made + 3600
+    await place.settled()
+    assert len(place.questions) == 1
+    place.now = made + 25 * 3600
+    await place.settled()
+    assert place.questions == ["debug models --bundled", "debug models"]
+    place.now = made
+    with place.binary.path.open("a", encoding="utf-8") as program:
+        program.write("# another build\n")
+    await place.settled()
+    assert len(place.questions) == 3
+
+
+async def test_an_unreadable_catalogue_leaves_the_server_its_own_and_says_so(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.answer.write_text("nothing of the kind", "utf-8")
+    with caplog.at_level(logging.WARNING, "codex_bridge"):
+        assert await place.settled() == CatalogueInForce(UNKNOWN)
+    assert "the model catalogue stays untouched" in caplog.text
+
+
+async def test_a_binary_that_does_not_answer_costs_the_patch_and_not_the_start(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codex_bridge.catalogue_file.ASK_SECONDS", 0.2)
+    place.binary.path.write_text("#!/bin/sh\nexec sleep 60\n", "utf-8")
+    assert await place.settled() == CatalogueInForce(UNKNOWN)
+    place.binary.path.unlink()
+    assert await place.settled() == CatalogueInForce(UNKNOWN)
+
+
+@pytest.mark.parametrize(("mode", "owned"), [("untouched", True), ("auto", False), ("untouched", False)])
+async def test_an_untouched_home_is_only_read(place: Place, mode: str, owned: bool) -> None:
+    home = Home(place.home.path, owned)
+    found = await place.settled(mode, home)
+    assert (found.file, found.catalogue.honours_mode_text("gpt-6-sol")) == (None, False)
+    (home.path / "models_cache.json").write_text('{"models": [{"slug": "gpt-6-sol"}]}', "utf-8")
+    assert (await place.settled(mode, home)).catalogue.honours_mode_text("gpt-6-sol")
+    assert place.questions == ["debug models --bundled"]
+
+
+async def test_somebody_elses_home_is_patched_when_that_is_asked_for(place: Place) -> None:
+    found = await place.settled("patched", Home(place.home.path, owned=False))
+    assert found.file == place.home.path.parent / FILE
