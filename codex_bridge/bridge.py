@@ -175,6 +175,8 @@ class CodexHarness:
         finally:
             if turn.ledger is not None:
                 self._turns.pop(turn.ledger.thread_id, None)
+            for call in tuple(turn.calls):
+                call.cancel()
             # Not before the end: a server that is killed right after it accepted a turn has written nothing down. But
             # also when the gateway shuts down just then.
             if turn.buffer.result is not None:
@@ -218,7 +220,7 @@ class CodexHarness:
         self._turns[ledger.thread_id] = turn
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
         turn.lanes = _planned(turn.request, hears_mode=capabilities.honours_mode_text(model))
-        now, before = holds_of(turn.lanes), thread.holds
+        now, before = replace(holds_of(turn.lanes), tools=thread.holds.tools), thread.holds
         changed = changes(thread, now, turn.lanes)
         with_context = bool(now.context) and now.context != before.context
         params = turn_start(
@@ -319,15 +321,30 @@ class CodexHarness:
             self._group.start_soon(self._threads.remember, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
-        from codex_bridge.questions import reply  # with its models; few turns ask anything
+        from codex_bridge.questions import reply, tool_call, tool_refusal  # few turns are asked anything
 
-        answer = reply(request, self._now)
-        if answer.notice:
-            notice = mask(answer.notice)
-            logger.warning("%s", notice)
-            if turn := self._turns.get(answer.thread_id):
-                turn.buffer.push(Notice(notice))
-        return answer.result
+        call = tool_call(request)
+        if call is None:
+            answer = reply(request, self._now)
+            if answer.notice:
+                notice = mask(answer.notice)
+                logger.warning("%s", notice)
+                if turn := self._turns.get(answer.thread_id):
+                    turn.buffer.push(Notice(notice))
+            return answer.result
+        turn = self._turns.get(call.thread_id)
+        if turn is None or turn.ledger is None or turn.ledger.turn_id not in ("", call.turn_id):
+            return tool_refusal("This tool belongs to the main conversation and answers only there.").to_wire()
+        from codex_bridge.tool_calls import serve
+
+        scope = anyio.CancelScope()  # ends with the turn: nobody would read the answer any more
+        turn.calls.add(scope)
+        try:
+            with scope:
+                return (await serve(call, {tool.name: tool for tool in turn.request.tools})).to_wire()
+        finally:
+            turn.calls.discard(scope)
+        return tool_refusal("The turn is over.").to_wire()
 
     def close(self) -> None:
         """Take no more turns; `codex_harness` calls this at the end of its block."""

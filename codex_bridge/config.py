@@ -145,6 +145,8 @@ def thread_settings(config: CodexConfig, environ: Mapping[str, str]) -> ThreadSe
     preset = _PRESETS[_MODES.get(environ.get(f"{ENVIRONMENT}MODE", "")) or server.mode]
     return ThreadSettings(
         sandbox=_SANDBOXES.get(environ.get(f"{ENVIRONMENT}SANDBOX", "")) or server.sandbox or preset.sandbox,
+        direct_tools=config.codex_dynamic_tools_loading == "direct",
+        without_tools=config.codex_dynamic_tools_exclude,
         approval_policy=_POLICIES.get(environ.get(f"{ENVIRONMENT}APPROVAL_POLICY", ""))
         or server.approval_policy
         or preset.approval_policy,

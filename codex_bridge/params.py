@@ -3,7 +3,7 @@
 Pure. Every request of a turn is built here, so that no field can be forgotten in one of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from codex_bridge.wire.requests import (
     CollaborationMode,
     CollaborationSettings,
     ContextEntry,
+    DynamicTool,
     SandboxKind,
     SandboxMode,
     SandboxPolicy,
@@ -49,11 +50,17 @@ class ThreadSettings:
     sandbox: SandboxMode = "workspace-write"
     """What the commands of its turns may do."""
     approval_policy: ApprovalPolicy = "on-request"
+    direct_tools: bool = False
+    """The model sees every tool at once, and looks for none."""
+    without_tools: tuple[str, ...] = ()
+    """Names of tools that are not registered."""
 
 
-def thread_start(request: TurnRequest, lanes: LanePlan, settings: ThreadSettings) -> ThreadStartParams:
-    """Parameters of thread/start."""
-    return ThreadStartParams(
+def thread_start(
+    request: TurnRequest, lanes: LanePlan, settings: ThreadSettings, *, tools: Sequence[DynamicTool] = ()
+) -> ThreadStartParams:
+    """Parameters of thread/start. The tools stay with the thread; no later request can change them."""
+    params = ThreadStartParams(
         model=request.model,
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
@@ -63,6 +70,7 @@ def thread_start(request: TurnRequest, lanes: LanePlan, settings: ThreadSettings
         personality="none",
         service_name=SERVICE_NAME,
     )
+    return params.model_copy(update={"dynamic_tools": list(tools)}) if tools else params
 
 
 def thread_resume(

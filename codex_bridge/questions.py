@@ -13,6 +13,7 @@ from codex_bridge.rpc import METHOD_NOT_FOUND, Json, Requested
 from codex_bridge.wire.server_requests import (
     CURRENT_TIME,
     REQUESTS,
+    TOOL_CALL,
     CommandApproval,
     CurrentTime,
     Elicitation,
@@ -48,14 +49,21 @@ def reply(request: Requested, now: Callable[[], float]) -> Reply:
         return Reply(CurrentTime(current_time_at=int(now())).to_wire())
     asked = _read(request)
     thread_id = asked.thread_id if asked else ""
-    if isinstance(asked, ToolCall):
-        name = f"{asked.namespace}.{asked.tool}" if asked.namespace else asked.tool
-        text = f"There is no tool called {name}."
-        return Reply(ToolResult(success=False, content_items=[ToolText(text=text)]).to_wire(), thread_id, text)
     no = refusals().get(request.method)
     if no is None:
         raise RefusalError(METHOD_NOT_FOUND, f"{request.method} is not supported by this client")
     return Reply(no.to_wire(), thread_id, f"{_what(asked)}, and nobody could be asked, so the answer was no.")
+
+
+def tool_call(request: Requested) -> ToolCall | None:
+    """The call of a tool that a request is; None for every other request, and for one that cannot be read."""
+    asked = _read(request) if request.method == TOOL_CALL else None
+    return asked if isinstance(asked, ToolCall) else None
+
+
+def tool_refusal(text: str) -> ToolResult:
+    """The answer to a call that is not served."""
+    return ToolResult(success=False, content_items=[ToolText(text=text)])
 
 
 def _read(request: Requested) -> ServerRequestParams | None:

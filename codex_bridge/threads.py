@@ -10,6 +10,7 @@ from codex_bridge.errors import RpcError
 from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start
 from codex_bridge.servers import Connection, OpenThread
+from codex_bridge.tools import Registered, registered
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
 from harness.errors import StoreError
@@ -66,19 +67,27 @@ class Threads:
         key = turn.request.session_key
         if turn.request.fresh:
             await self.forget(connection, key)
+        tools = registered(turn.request.tools, direct=self._settings.direct_tools, exclude=self._settings.without_tools)
         loaded = connection.threads.get(key)
         if loaded is not None:
-            return loaded
+            if not _other_tools(loaded.holds.tools, tools):
+                return loaded
+            await self._rotate(connection, turn)
         begun = self._forgotten.get(key, 0)
         bound = None if key in self._stale else await self._bindings.get(self._backend, key)
+        if bound is not None and _other_tools(bound.holds.tools, tools):
+            await self._rotate(connection, turn)
+            bound, begun = None, self._forgotten[key]
         opened = None if bound is None else await self._resume(bound, connection, turn)
         fresh = opened is None
         if opened is None:
-            opened = await self._start(connection, turn, begun)
-        began = replace(holds_of(turn.lanes), context="")
+            opened = await self._start(connection, turn, begun, tools)
+        kept = tools.fingerprint if fresh or bound is None else bound.holds.tools
+        began = replace(holds_of(turn.lanes), context="", tools=kept)
         # A store of before does not know what the conversation was told of these two: most likely what holds now.
         holds = began if bound is None or fresh else _after_resume(bound.holds, began)
-        thread = OpenThread(opened, began, holds, stored=Holds() if fresh or bound is None else bound.holds)
+        stored = Holds(tools=tools.fingerprint) if fresh or bound is None else bound.holds
+        thread = OpenThread(opened, began, holds, stored)
         if self._still(key, begun):
             connection.threads[key] = thread
         for text in unexpected_sources(opened, turn.lanes, turn.request.workspace):
@@ -122,15 +131,22 @@ class Threads:
             thread.stored = before
             logger.warning("remembering what %s holds: %s", session_key, error)
 
-    async def _start(self, connection: Connection, turn: CodexTurn, begun: int) -> ThreadOpened:
+    async def _rotate(self, connection: Connection, turn: CodexTurn) -> None:
+        """Let go of a thread whose tools are not the agent's any more: a thread keeps those that it began with."""
+        turn.buffer.push(Notice("The agent's tools have changed, so this conversation goes on in a new thread."))
+        await self.forget(connection, turn.request.session_key)
+
+    async def _start(self, connection: Connection, turn: CodexTurn, begun: int, tools: Registered) -> ThreadOpened:
         key = turn.request.session_key
-        params = thread_start(turn.request, turn.lanes, self._settings)
+        for problem in tools.problems:
+            turn.buffer.push(Notice(problem))
+        params = thread_start(turn.request, turn.lanes, self._settings, tools=tools.specs)
         turn.sent.append(SentRequest(THREAD_START.name, params))
         opened = await connection.server.client.call(THREAD_START, params)
         if self._still(key, begun):
             # First the store: a thread that is used without being remembered would be lost at the next start. And
             # before anybody can forget it: the store does one thing after the other.
-            await self._bindings.put(Binding(self._backend, key, opened.thread.id))
+            await self._bindings.put(Binding(self._backend, key, opened.thread.id, Holds(tools=tools.fingerprint)))
         if self._still(key, begun):
             self._stale.discard(key)
         return opened
@@ -192,4 +208,9 @@ def _after_resume(stored: Holds, now: Holds) -> Holds:
     Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured).
     """
     rules = now.rules if now.rules != NO_RULES else stored.rules or now.rules
-    return Holds(stored.context, rules, stored.developer or now.developer)
+    return Holds(stored.context, rules, stored.developer or now.developer, stored.tools)
+
+
+def _other_tools(held: str, tools: Registered) -> bool:
+    """Whether the agent has other tools than its conversation; a turn without any asks for none and leaves it."""
+    return bool(tools.fingerprint) and tools.fingerprint != held

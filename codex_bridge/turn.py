@@ -43,6 +43,8 @@ class CodexTurn:
         """Whether somebody asked for the end."""
         self.buffer = EventBuffer()
         self.scope = anyio.CancelScope()
+        self.calls: set[anyio.CancelScope] = set()
+        """The calls of tools that are being served."""
         self._interrupt = interrupt
 
     def events(self) -> AsyncIterator[TurnEvent]:

@@ -1,15 +1,31 @@
-"""One agent: a workspace, a backend, and a message in between."""
+"""One agent: a workspace, a backend, and a message or the clock in between."""
 
 from dataclasses import dataclass
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from harness.gather import Gatherer, Situation
+from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind, InboundMessage
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
+from harness.settings.memory import ResetAction
+from harness.toolbox import Toolbox, ToolTurn
+from harness.tools import Tool
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
 from harness.workspace.folder import check_folder
+
+if TYPE_CHECKING:
+    from harness.heartbeat.response import HeartbeatResponder
+
+
+@dataclass(frozen=True, slots=True)
+class Beat(Generic[TurnT]):
+    """A heartbeat on its way."""
+
+    turn: TurnT
+    responder: "HeartbeatResponder | None"
+    """Holds the answer once the agent has given it with its tool; None for an agent without tools."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +39,8 @@ class Agent(Generic[TurnT]):
     effort: str | None = None
     owners: frozenset[str] | None = None
     """Sender ids of the owner. None: whoever the channel lets into a direct chat is the owner."""
+    toolbox: Toolbox | None = None
+    """Its tools; None for an agent without any."""
 
     async def receive(self, message: InboundMessage) -> TurnT:
         """Begin the turn that answers `message`. A bare /new or /reset begins a new conversation.
@@ -30,35 +48,35 @@ class Agent(Generic[TurnT]):
         Raises:
             WorkspaceError: The workspace folder is not there. A missing file in it is no error.
         """
-        settings = self.gatherer.settings
-        check_folder(settings.workspace)
-        audience, reset = self.audience(message), bare_reset(message.text)
-        key = message.session_key(settings.id)
+        audience = self.audience(message)
+        key = message.session_key(self.gatherer.settings.id)
         if audience is Audience.OTHER_DIRECT:
             # What was said to the owner here, the memory among it, stays in the owner's conversation.
             key = f"{key}:other"
-        gathered = await self.gatherer.gather(
-            Situation(
-                trigger=Trigger.CHAT,
-                audience=audience,
-                words=_words(message, audience),
-                session_key=key,
-                reset=reset,
-            )
-        )
-        return self.harness.start(
-            TurnRequest(
-                agent=settings.id,
-                session_key=key,
-                trigger=Trigger.CHAT,
-                composition=gathered.composition,
-                workspace=settings.workspace,
-                message_key=message.key,
-                model=self.model,
-                effort=self.effort,
-                fresh=reset is not None,
-            )
-        )
+        words = _words(message, audience)
+        beat = await self._begin(Trigger.CHAT, audience, words, key, message.key, reset=bare_reset(message.text))
+        return beat.turn
+
+    async def heartbeat(self, poll: str, *, session_key: str, key: str) -> Beat[TurnT]:
+        """Begin a heartbeat in the owner's conversation.
+
+        Args:
+            poll: What the gateway says, see `harness.heartbeat.plan_run`.
+            session_key: The conversation.
+            key: An id that no other heartbeat has.
+
+        Raises:
+            WorkspaceError: The workspace folder is not there.
+        """
+        return await self._begin(Trigger.HEARTBEAT, Audience.OWNER, _scheduled(poll, key), session_key, key)
+
+    async def scheduled(self, prompt: str, *, session_key: str, key: str) -> TurnT:
+        """Begin a scheduled job in a conversation of its own.
+
+        Raises:
+            WorkspaceError: The workspace folder is not there.
+        """
+        return (await self._begin(Trigger.CRON, Audience.CRON, _scheduled(prompt, key), session_key, key)).turn
 
     def audience(self, message: InboundMessage) -> Audience:
         """Who reads along when the agent answers `message`."""
@@ -67,7 +85,59 @@ class Agent(Generic[TurnT]):
         known = self.owners is None or message.sender.id in self.owners
         return Audience.OWNER if known else Audience.OTHER_DIRECT
 
+    async def _begin(
+        self,
+        trigger: Trigger,
+        audience: Audience,
+        words: Layer,
+        session_key: str,
+        key: str,
+        *,
+        reset: ResetAction | None = None,
+    ) -> Beat[TurnT]:
+        settings = self.gatherer.settings
+        check_folder(settings.workspace)
+        gathered = await self.gatherer.gather(
+            Situation(
+                trigger=trigger,
+                audience=audience,
+                words=words,
+                session_key=session_key,
+                tools=self.toolbox.names if self.toolbox else frozenset(),
+                ack=Ack.TOOL if self.toolbox else Ack.TOKEN,
+                reset=reset,
+            )
+        )
+        tools: tuple[Tool, ...] = ()
+        responder = None
+        if self.toolbox is not None:
+            from harness.heartbeat.response import HeartbeatResponder  # an agent without tools needs none
+
+            responder = HeartbeatResponder(active=trigger is Trigger.HEARTBEAT)
+            tools = self.toolbox.for_turn(ToolTurn(access=gathered.memory.access, responder=responder))
+        return Beat(
+            self.harness.start(
+                TurnRequest(
+                    agent=settings.id,
+                    session_key=session_key,
+                    trigger=trigger,
+                    composition=gathered.composition,
+                    workspace=settings.workspace,
+                    message_key=key,
+                    model=self.model,
+                    effort=self.effort,
+                    tools=tools,
+                    fresh=reset is not None,
+                )
+            ),
+            responder,
+        )
+
 
 def _words(message: InboundMessage, audience: Audience) -> Layer:
     trust = Trust.OWNER if audience is Audience.OWNER else Trust.OUTSIDER
     return Layer(LayerName.USER_TEXT, message.key, Lifetime.INPUT, trust, message.text)
+
+
+def _scheduled(text: str, key: str) -> Layer:
+    return Layer(LayerName.USER_TEXT, key, Lifetime.INPUT, Trust.OPERATOR, text)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
 from harness.layers import Composition
+from harness.tools import Tool
 
 
 class Trigger(Enum):
@@ -36,6 +37,8 @@ class TurnRequest:
     """The model to use, or None for the backend's own choice."""
     effort: str | None = None
     """Reasoning effort, or None for the model's own."""
+    tools: tuple[Tool, ...] = ()
+    """The agent's tools, the same ones on every turn; each says by itself whether it answers on this one."""
     fresh: bool = False
     """Begin a new conversation; what the chat's earlier one held is not seen any more."""
 

@@ -113,9 +113,9 @@ class Embedded:
 
 
 async def on_codex(look: Look) -> OnCodex:
-    """Compose a turn for Codex, which has no memory tools registered yet."""
+    """Compose a turn for Codex."""
     settings = look.settings
-    gathered = await Gatherer(settings, HABITS).gather(_situation(look, tools=frozenset()))
+    gathered = await Gatherer(settings, HABITS).gather(_situation(look, tools=frozenset(MEMORY_TOOLS)))
     overridden = is_overridden(settings.workspace)
     lanes = {name: lane.value for name, lane in lanes_of(overridden=overridden).items()}
     lane_plan = plan(gathered.composition, overridden=overridden)

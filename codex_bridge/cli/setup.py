@@ -20,8 +20,10 @@ from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.config import Config, load_config, resolve_agent, this_machine
 from harness.gather import Gatherer
+from harness.memory.index import MemoryIndex
 from harness.plain import in_workspace
 from harness.settings.agent import AgentSettings
+from harness.standard_tools import StandardTools
 from harness.store.bindings import bindings_at
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
@@ -129,5 +131,7 @@ async def running(
         bindings_at(folder / "bridge.sqlite") as bindings,
         codex_harness(chosen, bindings) as harness,
     ):
-        await harness.ready()
-        yield Running(Agent(harness, Gatherer(settings, HABITS), model=model), harness, launch)
+        with MemoryIndex(folder) as index:
+            await harness.ready()
+            agent = Agent(harness, Gatherer(settings, HABITS), model=model, toolbox=StandardTools(settings, index))
+            yield Running(agent, harness, launch)

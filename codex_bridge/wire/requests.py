@@ -58,6 +58,29 @@ class InitializeResult(Received):
 # threads
 
 
+class FunctionTool(Sent):
+    """A tool of ours that the model may call."""
+
+    type: Literal["function"] = "function"
+    name: str
+    description: str
+    input_schema: RawJson
+    defer_loading: bool | None = None
+    """Not shown until the model looks for it; in a namespace only."""
+
+
+class ToolNamespace(Sent):
+    """Tools of ours under one name."""
+
+    type: Literal["namespace"] = "namespace"
+    name: str
+    description: str
+    tools: list[FunctionTool]
+
+
+DynamicTool: TypeAlias = FunctionTool | ToolNamespace
+
+
 class ThreadOverrides(Sent):
     """What thread/start and thread/resume have in common."""
 
@@ -76,6 +99,7 @@ class ThreadStartParams(ThreadOverrides):
 
     ephemeral: bool | None = None
     service_name: str | None = None
+    dynamic_tools: list[DynamicTool] | None = None
 
 
 class ThreadResumeParams(ThreadOverrides):

@@ -7,7 +7,7 @@ accident. A method that is not listed here is refused with an error.
 from functools import cache
 from typing import Literal, TypeAlias
 
-from codex_bridge.wire.base import RawObject, Received, Sent
+from codex_bridge.wire.base import RawJson, RawObject, Received, Sent
 
 
 class CommandApproval(Received):
@@ -63,6 +63,7 @@ class ToolCall(Received):
     call_id: str
     tool: str
     namespace: str | None = None
+    arguments: RawJson = None
 
 
 class Decision(Sent):

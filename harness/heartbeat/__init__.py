@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from harness.heartbeat.quiet import CommandAction, QuietEvidence, QuietVerdict, judge_quiet, session_updated_at
     from harness.heartbeat.response import HeartbeatAnswer, HeartbeatResponder, Outcome, read_answer
-    from harness.heartbeat.run import Adapter, HeartbeatRun, isolated_key, plan_run, pointer_for, section_for
+    from harness.heartbeat.run import HeartbeatRun, isolated_key, plan_run, pointer_for
     from harness.heartbeat.schedule import Defer, Intent, RunNow, admit, next_due, phase_offset
     from harness.heartbeat.skips import RunFacts, SkipReason, Wake, skip_before_run
     from harness.heartbeat.state import HeartbeatState, read_state
@@ -54,7 +54,6 @@ __all__ = [
     "Ack",
     "AckMode",
     "ActiveHours",
-    "Adapter",
     "BasePoll",
     "ChannelVisibility",
     "CommandAction",
@@ -107,7 +106,6 @@ __all__ = [
     "read_answer",
     "read_state",
     "render_poll",
-    "section_for",
     "session_updated_at",
     "settle",
     "skip_before_run",
@@ -125,7 +123,6 @@ __getattr__ = lazily(
         "Ack": "harness.heartbeat.convention",
         "AckMode": "harness.heartbeat.ack",
         "ActiveHours": "harness.settings.heartbeat",
-        "Adapter": "harness.heartbeat.run",
         "BasePoll": "harness.heartbeat.poll",
         "ChannelVisibility": "harness.settings.heartbeat",
         "CommandAction": "harness.heartbeat.quiet",
@@ -178,7 +175,6 @@ __getattr__ = lazily(
         "read_answer": "harness.heartbeat.response",
         "read_state": "harness.heartbeat.state",
         "render_poll": "harness.heartbeat.poll",
-        "section_for": "harness.heartbeat.run",
         "session_updated_at": "harness.heartbeat.quiet",
         "settle": "harness.heartbeat.outcome",
         "skip_before_run": "harness.heartbeat.skips",

@@ -4,24 +4,15 @@ Pure decisions over explicit facts.
 """
 
 from dataclasses import dataclass
-from enum import Enum
 
 from harness.heartbeat.convention import Ack
 from harness.heartbeat.heartbeat_file import is_effectively_empty
 from harness.heartbeat.poll import CommitmentsPoll, Poll, PollText, render_poll
-from harness.heartbeat.wording import TRANSCRIPT_BODY, heartbeat_pointer, heartbeat_section
+from harness.heartbeat.wording import TRANSCRIPT_BODY, heartbeat_pointer
 from harness.settings.heartbeat import HeartbeatSettings
 from harness.workspace.names import ContextMode, RunKind
 
 _SUFFIX = ":heartbeat"
-
-
-class Adapter(Enum):
-    """Who composes a system prompt."""
-
-    EMBEDDED = "embedded"
-    CLI = "cli"
-    COMPACTION = "compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +56,6 @@ def plan_run(
         poll=render_poll(poll, ack=ack, file_path=file_path, quote_context=quote_context, time_lines=time_lines),
         transcript_body=TRANSCRIPT_BODY,
     )
-
-
-def section_for(
-    adapter: Adapter, *, guidance: bool, heartbeat_trigger: bool, full_mode: bool, commitment_only: bool, ack: Ack
-) -> str | None:
-    """Return the body of `## Heartbeats` for one prompt, or None when the section is left out.
-
-    The embedded adapter knows its trigger and speaks of heartbeats on heartbeat turns alone; the command line and
-    compaction adapters, which share a prompt over turns, do so whenever guidance is on.
-
-    `guidance` is `HeartbeatSettings.guidance`.
-    """
-    on_this_turn = adapter is not Adapter.EMBEDDED or (heartbeat_trigger and not commitment_only)
-    return heartbeat_section(ack) if guidance and full_mode and on_this_turn else None
 
 
 def pointer_for(path: str, text: str | None) -> str | None:

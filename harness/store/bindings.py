@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS bindings (
     carried TEXT NOT NULL DEFAULT '',
     rules TEXT NOT NULL DEFAULT '',
     developer TEXT NOT NULL DEFAULT '',
+    tools TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (backend, session_key)
 )
 """
@@ -34,6 +35,8 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE bindings ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE bindings ADD COLUMN developer TEXT NOT NULL DEFAULT ''",
     ),
+    # 2: tools are registered.
+    ("ALTER TABLE bindings ADD COLUMN tools TEXT NOT NULL DEFAULT ''",),
 )
 """What brings a store of version N - 1 to version N."""
 BUSY_SECONDS: Final = 5.0
@@ -55,6 +58,8 @@ class Holds:
     """Of the rules file that the backend reads by itself."""
     developer: str = ""
     """Of the instructions that hold for the conversation."""
+    tools: str = ""
+    """Of the tools that were registered with it; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,8 @@ class Bindings:
 
         def read(connection: sqlite3.Connection) -> Binding | None:
             row = connection.execute(
-                "SELECT conversation, carried, rules, developer FROM bindings WHERE backend = ? AND session_key = ?",
+                "SELECT conversation, carried, rules, developer, tools FROM bindings"
+                " WHERE backend = ? AND session_key = ?",
                 (backend, session_key),
             ).fetchone()
             return None if row is None else Binding(backend, session_key, str(row[0]), Holds(*map(str, row[1:])))
@@ -101,8 +107,8 @@ class Bindings:
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR REPLACE INTO bindings (backend, session_key, conversation, carried, rules, developer)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO bindings (backend, session_key, conversation, carried, rules, developer, tools)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     binding.backend,
                     binding.session_key,
@@ -110,6 +116,7 @@ class Bindings:
                     binding.holds.context,
                     binding.holds.rules,
                     binding.holds.developer,
+                    binding.holds.tools,
                 ),
             )
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_bridge.errors import RefusalError
-from codex_bridge.questions import Reply, reply
+from codex_bridge.questions import Reply, reply, tool_call, tool_refusal
 from codex_bridge.rpc import METHOD_NOT_FOUND, Json, JsonObject, Requested
 from codex_bridge.wire.server_requests import ANSWERS, REQUESTS, refusals
 
@@ -60,30 +60,6 @@ def no_tool(text: str) -> Reply:
             PLACE | {"questions": [{"id": "q1", "question": "Which?"}]},
             Reply({"answers": {}}, "thr_1", f"The agent had questions{WAS_NO}"),
         ),
-        (
-            "item/tool/call",
-            {"threadId": "thr_1", "turnId": "turn_1", "callId": "c1", "tool": "no_such_tool", "arguments": {}},
-            Reply(
-                {
-                    "success": False,
-                    "contentItems": [{"type": "inputText", "text": "There is no tool called no_such_tool."}],
-                },
-                "thr_1",
-                "There is no tool called no_such_tool.",
-            ),
-        ),
-        (
-            "item/tool/call",
-            {"threadId": "thr_1", "turnId": "turn_1", "callId": "c1", "tool": "send", "namespace": "chat"},
-            Reply(
-                {
-                    "success": False,
-                    "contentItems": [{"type": "inputText", "text": "There is no tool called chat.send."}],
-                },
-                "thr_1",
-                "There is no tool called chat.send.",
-            ),
-        ),
         ("execCommandApproval", {}, Reply(DENIED, "", f"Codex asked for an approval{WAS_NO}")),
         ("applyPatchApproval", {}, Reply(DENIED, "", f"Codex asked for an approval{WAS_NO}")),
         ("currentTime/read", {}, Reply({"currentTimeAt": 1_893_456_000})),
@@ -104,6 +80,21 @@ def test_what_is_not_known_is_refused_by_name(method: str) -> None:
 @pytest.mark.parametrize("method", sorted(refusals()))
 def test_a_request_that_a_newer_server_words_otherwise_is_still_declined(method: str) -> None:
     assert ask(method, threadId=7, serverName=None).result == refusals()[method].to_wire()
+
+
+def test_a_call_of_a_tool_is_told_from_other_requests() -> None:
+    about: JsonObject = {"threadId": "thr_1", "turnId": "turn_1", "callId": "c1"}
+    params: JsonObject = {**about, "tool": "send", "arguments": {"a": 1}}
+    call = tool_call(Requested(0, "item/tool/call", params))
+    assert call is not None
+    assert (call.thread_id, call.turn_id, call.tool, call.namespace, call.arguments) == (
+        "thr_1", "turn_1", "send", None, {"a": 1}
+    )  # fmt: skip
+    assert tool_call(Requested(0, "item/tool/call", {})) is None
+    assert tool_call(Requested(0, "currentTime/read", params)) is None
+    assert tool_refusal("No.").to_wire() == {
+        "success": False, "contentItems": [{"type": "inputText", "text": "No."}]
+    }  # fmt: skip
 
 
 def test_a_tool_call_that_cannot_be_read_is_refused() -> None:

@@ -19,7 +19,7 @@ SENTINELS = {
                           "developer_instructions"),
     "workspace/IDENTITY.md": ("The name written in IDENTITY.md", "mode", MODE),
     "workspace/USER.md": ("The person described in USER.md", "mode", MODE),
-    "workspace/MEMORY.md": ("The fact kept in MEMORY.md", "quoted", "turn/start · input, context block"),
+    "gateway/memory-note": ("Long-term memory is kept in this file.", "mode", MODE),
     "message/text": ("Is it worth polishing the lens", "user", "turn/start · input"),
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ from harness.gather import Gatherer
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.plain import plain_settings
 from harness.store.bindings import Bindings, bindings_at
+from harness.toolbox import Toolbox
 from harness.turns import Notice, TurnEvent, TurnResult
 
 LIMIT = 30.0
@@ -62,6 +63,7 @@ async def stage(
     model: str = MODEL,
     overrides: Sequence[tuple[str, str]] = (),
     catalogue: CatalogueMode = "auto",
+    toolbox: Toolbox | None = None,
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
     folder = private_dir(agent_dir(state, "main"))
@@ -73,7 +75,7 @@ async def stage(
                 yield Stage(
                     stand_in,
                     harness,
-                    Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=model),
+                    Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=model, toolbox=toolbox),
                     bindings,
                 )
     _keep_catalogue(codex, folder)

@@ -142,9 +142,8 @@ def test_context_accounts_for_every_layer(place: Path) -> None:
         "workspace/IDENTITY.md": "the file does not exist",
         "workspace/USER.md": Refusal.OUTSIDE.value,
         "workspace/HEARTBEAT.md": "this is not a heartbeat",
-        "gateway/memory-note": "no memory tool is offered",
         "workspace/BOOTSTRAP.md": "the file does not exist",
-        "workspace/MEMORY.md": "the workspace has no MEMORY.md",
+        "workspace/MEMORY.md": "the memory tools serve this workspace",
     }
     assert [skill["name"] for skill in report["skills"]] == ["broken", "good"]
     assert report["units"] == sum(line["kept"] for line in report["layers"])

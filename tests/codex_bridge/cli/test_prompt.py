@@ -80,7 +80,7 @@ def test_the_mode_is_the_turns_or_the_one_asked_for(place: Path, arguments: list
 def test_a_scenario_brings_its_workspace_words_and_model(place: Path) -> None:
     found = data(place, "--scenario", "telegram-direct", "--harness", "codex")
     assert {part["name"] for part in found["parts"]} == {
-        "native", "thread_developer", "turn_developer", "turn_context", "turn_input"
+        "native", "thread_developer", "turn_developer", "turn_input"
     }  # fmt: skip
     assert next(part for part in found["parts"] if part["name"] == "turn_input")["text"].startswith("⛵")
     inside = data(place, "--scenario", "telegram-direct")

@@ -5,18 +5,15 @@ import pytest
 
 from harness.heartbeat import (
     Ack,
-    Adapter,
     BasePoll,
     CommitmentsPoll,
     HeartbeatRun,
     HeartbeatSettings,
     heartbeat_pointer,
-    heartbeat_section,
     isolated_key,
     plan_run,
     pointer_for,
     render_poll,
-    section_for,
 )
 from harness.workspace import ContextMode, RunKind
 
@@ -62,35 +59,6 @@ def test_the_key_of_the_isolated_session_does_not_grow() -> None:
 def test_prompts_speak_of_heartbeats_for_the_default_agent_while_they_are_on(change: dict[str, Any], on: bool) -> None:
     """S25, S58."""
     assert replace(SETTINGS, **change).guidance is on
-
-
-@pytest.mark.parametrize(
-    ("adapter", "trigger", "commitment_only", "shown"),
-    [
-        (Adapter.EMBEDDED, True, False, True),
-        (Adapter.EMBEDDED, False, False, False),
-        (Adapter.EMBEDDED, True, True, False),
-        (Adapter.CLI, False, False, True),
-        (Adapter.COMPACTION, False, False, True),
-    ],
-)
-def test_the_section_stands_in_heartbeat_prompts_and_in_those_that_turns_share(
-    adapter: Adapter, trigger: bool, commitment_only: bool, shown: bool
-) -> None:
-    """S25."""
-
-    def section(*, guidance: bool = True, full_mode: bool = True) -> str | None:
-        return section_for(
-            adapter,
-            guidance=guidance,
-            heartbeat_trigger=trigger,
-            full_mode=full_mode,
-            commitment_only=commitment_only,
-            ack=Ack.TOKEN,
-        )
-
-    assert section() == (heartbeat_section(Ack.TOKEN) if shown else None)
-    assert (section(guidance=False), section(full_mode=False)) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,37 @@
+"""The tools that an agent has on every turn, and what each of them may do on this one.
+
+A conversation's list of tools never changes: their names, descriptions and schemas are the same on each turn, so that a
+backend which registers them once need not begin anew. What changes is whether a call is answered.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from harness.memory.access import Access
+from harness.tools import Tool
+
+if TYPE_CHECKING:
+    from harness.heartbeat.response import HeartbeatResponder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTurn:
+    """What decides about the calls of one turn."""
+
+    access: Access
+    """Whether it may hear from the memory."""
+    responder: "HeartbeatResponder"
+    """Takes the answer of a heartbeat; inactive on other turns."""
+
+
+class Toolbox(Protocol):
+    """Where an agent's tools come from."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all of them."""
+        ...
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        """The tools of one turn: always the same ones, whether or not they answer."""
+        ...

@@ -1,0 +1,122 @@
+"""The agent's tools: how they are registered, and what a call of the model comes to."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from codex_bridge.tool_calls import LONGEST_ANSWER, serve
+from codex_bridge.tools import fingerprint, registered
+from codex_bridge.wire.requests import ToolNamespace
+from codex_bridge.wire.server_requests import ToolCall
+from harness.json_value import Json
+from harness.tools import Tool, ToolResult
+
+
+async def echo(arguments: Mapping[str, Json]) -> ToolResult:
+    return ToolResult(success=True, text=f"got {dict(arguments)}")
+
+
+SCHEMA: dict[str, Json] = {"type": "object", "properties": {"text": {"type": "string", "description": "What to say."}}}
+
+
+def tool(name: str, description: str = "Does a thing.", schema: Mapping[str, Json] = SCHEMA) -> Tool:
+    return Tool(name, description, schema, echo)
+
+
+BASE = (tool("message"), tool("cron", "For Telegram."), tool("heartbeat_respond"))
+
+
+def test_some_tools_are_shown_at_once_and_the_others_are_found() -> None:
+    found = registered((tool("zeta"), tool("memory_get"), tool("alpha"), tool("exec"), tool("READ")))
+    wire = [spec.to_wire() for spec in found.specs]
+    assert wire == [
+        {"type": "function", "name": "memory_get", "description": "Does a thing.", "inputSchema": SCHEMA},
+        {
+            "type": "namespace",
+            "name": "openclaw",
+            "description": "Tools of the gateway that this agent runs in.",
+            "tools": [
+                {"type": "function", "name": name, "description": "Does a thing.", "inputSchema": SCHEMA,
+                 "deferLoading": True}
+                for name in ("alpha", "zeta")
+            ],
+        },
+    ]  # fmt: skip
+    assert found.problems == ()
+
+
+def test_all_can_be_shown_and_some_left_out() -> None:
+    found = registered((tool("alpha"), tool("cron")), direct=True, exclude=(" CRON ",))
+    assert [spec.name for spec in found.specs] == ["alpha"]
+    assert not any(isinstance(spec, ToolNamespace) for spec in found.specs)
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        (tool("no spaces"), "its name has other characters than letters, digits, '_' and '-', or more than 128"),
+        (tool("cron"), "another one has the same name"),
+        (tool("odd", schema={"type": "string"}), "its schema is no object"),
+        (
+            tool("odd", schema={"type": "object", "x": {1, 2}}),
+            "its schema is not JSON (Type is not JSON serializable: set)",
+        ),  # type: ignore[dict-item]  # pyright: ignore
+    ],
+)
+def test_one_bad_tool_is_left_out_and_costs_no_other(bad: Tool, problem: str) -> None:
+    """T11."""
+    found = registered((*BASE, bad))
+    assert found.problems == (f"The tool {bad.name!r} is left out: {problem}.",)
+    assert found.fingerprint == fingerprint(BASE)
+
+
+def test_the_fingerprint_knows_names_and_schemas_alone() -> None:
+    """T04, rows 1 to 4 and 7."""
+    same = fingerprint(BASE)
+    turned: dict[str, Json] = {"properties": SCHEMA["properties"], "type": "object"}
+    assert fingerprint(tuple(reversed(BASE))) == same
+    assert fingerprint(tuple(replace(each, input_schema=turned) for each in BASE)) == same
+    assert fingerprint((BASE[0], tool("cron", "For the admin console."), BASE[2])) == same
+    described: dict[str, Json] = {"type": "object", "properties": {"text": {"type": "string", "description": "Other."}}}
+    assert fingerprint((tool("message", schema=described), *BASE[1:])) == same
+    needs: dict[str, Json] = {**SCHEMA, "required": ["text"]}
+    assert fingerprint((BASE[0], tool("cron", schema=needs), BASE[2])) != same
+    assert fingerprint(()) == ""
+
+
+def call(name: str, arguments: object) -> ToolCall:
+    return ToolCall.model_validate(
+        {"threadId": "t", "turnId": "u", "callId": "c", "tool": name, "arguments": arguments}
+    )
+
+
+async def answer(name: str, arguments: object, run: Tool, *, seconds: float = 5) -> tuple[bool, str]:
+    result = await serve(call(name, arguments), {run.name: run}, seconds=seconds)
+    (item,) = result.content_items
+    return result.success, item.text
+
+
+async def test_a_call_is_answered_whatever_the_tool_does() -> None:
+    async def broken(_: Mapping[str, Json]) -> ToolResult:
+        raise OSError("secret path")
+
+    async def endless(_: Mapping[str, Json]) -> ToolResult:
+        await anyio.sleep_forever()
+        raise NotImplementedError
+
+    async def long(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(success=True, text="x" * (LONGEST_ANSWER + 1_500))
+
+    ok = tool("ok")
+    assert await answer("ok", {"text": "a"}, ok) == (True, "got {'text': 'a'}")
+    assert await answer("other", {}, ok) == (False, "There is no tool called other on this turn.")
+    assert await answer("ok", [1], ok) == (False, "The arguments of ok must be an object.")
+    failed = "ok failed; the gateway's log has the details."
+    assert await answer("ok", {}, replace(ok, call=broken)) == (False, failed)
+    slow = "ok did not answer within 0.01 s and was stopped."
+    assert await answer("ok", {}, replace(ok, call=endless), seconds=0.01) == (False, slow)
+    success, text = await answer("ok", {}, replace(ok, call=long))
+    assert success
+    assert text.endswith("x\n[cut: 1,500 more characters]")

@@ -1,0 +1,212 @@
+"""The agent's tools on the real binary, and conversations that keep them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Action, CallTool, Reply, always, in_turn, say
+from harness.json_value import Json
+from harness.memory.index import MemoryIndex
+from harness.plain import plain_settings
+from harness.standard_tools import StandardTools
+from harness.toolbox import Toolbox, ToolTurn
+from harness.tools import Tool, ToolResult
+from harness.turns import Outcome, ToolFinished, ToolStarted
+from tests.support.real import count, events_of, group_message, message, notices_of, places, stage
+
+
+@pytest.fixture
+def standard(workspace: Path, tmp_path: Path) -> Iterator[Toolbox]:
+    with ExitStack() as stack:
+        index = stack.enter_context(MemoryIndex(tmp_path))
+        yield StandardTools(plain_settings(workspace), index)
+
+
+def outputs(request: RecordedRequest) -> list[str]:
+    return [part.text for part in request.parts() if part.kind == "function_call_output"]
+
+
+def skill(workspace: Path, folder: str, name: str, marker: str) -> None:
+    path = workspace / folder / name / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\nname: {name}\ndescription: {marker} lookup\n---\nLook.", encoding="utf-8")
+
+
+async def test_with_memory_tools_the_memory_is_pointed_to_and_never_quoted(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    """T01."""
+    skill(workspace, "skills", "weather", "SKILL_M88")
+    skill(workspace, ".agents/skills", "tides", "SKILL_M89")
+    async with stage(codex, state, workspace, always(say("Yes.")), toolbox=standard) as play:
+        turn = await play.begin("hi Pell")
+        await turn.result()
+    (request,) = play.model.requests
+    markers = ("AGENTS_M11", "TOOLS_M55", "SOUL_M22", "IDENT_M33", "USER_M44", "SKILL_M88", "SKILL_M89", "hi Pell")
+    assert [places(request, marker) for marker in markers] == [
+        ["user"], ["developer"], ["mode"], ["mode"], ["mode"], ["mode"], ["mode"], ["user"]
+    ]  # fmt: skip
+    assert [count(request, marker) for marker in ("MEM_M77", "HEART_M66", f"{workspace}/MEMORY.md")] == [0, 0, 1]
+    names = {tool["name"] for tool in request.body["tools"] if isinstance(tool, dict) and "name" in tool}  # type: ignore[union-attr]
+    assert {"memory_search", "memory_get", "heartbeat_respond"} <= names
+    assert turn.sent[0].to_wire()["personality"] == "none"
+
+
+async def test_the_owner_looks_things_up_and_a_group_does_not(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    search = Reply((CallTool("memory_search", {"query": "boat"}),))
+    script = in_turn([search, say("Blue."), search, say("I may not say.")])
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        events = await events_of(await play.begin("which colour is the boat?"))
+        await (await play.agent.receive(group_message("which colour is the boat?"))).result()
+    owner, group = outputs(play.model.requests[1]), outputs(play.model.requests[3])
+    assert "MEM_M77 The boat is blue." in owner[0]
+    assert "MEM_M77" not in group[0]
+    assert "this is a group" in group[0]
+    assert [event for event in events if isinstance(event, ToolStarted | ToolFinished)] == [
+        ToolStarted("call_1", "memory_search"),
+        ToolFinished("call_1", "memory_search", True),
+    ]
+
+
+async def test_a_heartbeat_stays_on_its_turn_and_on_the_same_thread(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    """T03."""
+    quiet: Json = {"outcome": "no_change", "notify": False, "summary": "All is well."}
+    script = in_turn([say("A."), Reply((CallTool("heartbeat_respond", quiet),)), say("Done."), say("B.")])
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        first = await play.begin("a", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat("Heartbeat check.", session_key=first.request.session_key, key="beat:1")
+        await beat.turn.result()
+        last = await play.begin("b", number="2")
+        await last.result()
+    assert beat.responder is not None
+    assert beat.responder.answer is not None
+    assert beat.responder.answer.summary == "All is well."
+    turns = (first, beat.turn, last)
+    assert {turn.buffer.result.conversation for turn in turns if turn.buffer.result} == {first.ledger.thread_id}  # type: ignore[union-attr]
+    assert [[sent.method for sent in turn.sent] for turn in turns] == [
+        ["thread/start", "turn/start"], ["turn/start"], ["turn/start"]
+    ]  # fmt: skip
+    texts = [turn.lanes.turn_developer or "" for turn in turns]
+    assert ["heartbeat_respond" in text for text in texts] == [False, True, False]
+    assert [text.count(f"{workspace}/HEARTBEAT.md") for text in texts] == [0, 1, 0]
+    assert not any(token in text for text in texts for token in ("HEARTBEAT_OK", "NO_REPLY", "HEART_M66"))
+    assert len({tuple(tool.name for tool in turn.request.tools) for turn in turns}) == 1
+
+
+class Shop:
+    """Three tools of a gateway, as a test changes them."""
+
+    def __init__(self) -> None:
+        self.tools: list[Tool] = [tool("message", "text"), tool("cron", "when"), tool("heartbeat_respond", "notify")]
+        self.closed: set[str] = set()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(each.name for each in self.tools)
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        del turn
+        return tuple(replace(each, call=_refuse) if each.name in self.closed else each for each in self.tools)
+
+
+async def _refuse(_: Mapping[str, Json]) -> ToolResult:
+    return ToolResult(success=False, text="This tool is not available on this turn.")
+
+
+async def _done(_: Mapping[str, Json]) -> ToolResult:
+    return ToolResult(success=True, text="Done.")
+
+
+def tool(name: str, field: str, description: str = "For Telegram.", *, required: bool = False) -> Tool:
+    schema: dict[str, Json] = {"type": "object", "properties": {field: {"type": "string"}}}
+    return Tool(name, description, {**schema, "required": [field]} if required else schema, _done)
+
+
+async def test_a_conversation_keeps_its_thread_while_its_tools_are_the_same(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """T04, but for the projection of the history into a new thread."""
+    shop = Shop()
+    use = Reply((CallTool("message", {"text": "hi"}),))
+
+    def script(request: RecordedRequest) -> Action:
+        return use if request.parts()[-1].text == "use it" else say("Yes.")
+
+    threads: list[str] = []
+    async with stage(codex, state, workspace, script, toolbox=shop) as play:
+        for number, change in enumerate(("base", "order", "description", "closed", "open"), 1):
+            if change == "order":
+                shop.tools.reverse()
+            if change == "description":
+                shop.tools = [replace(each, description="For the admin console.") for each in shop.tools]
+            shop.closed = {"message"} if change == "closed" else set()
+            result = await play.ask("use it" if change in ("closed", "open") else "hi", number=str(number))
+            threads.append(result.conversation)
+    ends = [request.parts()[-1] for request in play.model.requests]
+    refused, served = (part.text for part in ends if part.kind == "function_call_output")
+    assert (refused, served) == ("This tool is not available on this turn.", "Done.")
+    async with stage(codex, state, workspace, script, toolbox=shop) as later:
+        threads.append((await later.ask("hi", number="6")).conversation)
+        shop.tools = [tool("cron", "when", required=True), *(each for each in shop.tools if each.name != "cron")]
+        told = await notices_of(await later.begin("hi", number="7"))
+        again = await notices_of(await later.begin("hi", number="8"))
+    assert len(set(threads)) == 1
+    assert told == ["The agent's tools have changed, so this conversation goes on in a new thread."]
+    assert again == []
+
+
+async def test_a_tool_that_never_answers_ends_with_its_turn(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    shop = Shop()
+    called, gone = anyio.Event(), anyio.Event()
+
+    async def endless(_: Mapping[str, Json]) -> ToolResult:
+        called.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            gone.set()
+        raise NotImplementedError
+
+    shop.tools[0] = replace(shop.tools[0], call=endless)
+    script = in_turn([Reply((CallTool("message", {}),)), say("Fine.")])
+    async with stage(codex, state, workspace, script, toolbox=shop) as play:
+        turn = await play.begin("first", number="1")
+        await called.wait()
+        await turn.interrupt()
+        await gone.wait()
+        after = await play.ask("second", number="2")
+    assert (await turn.result()).outcome is Outcome.INTERRUPTED
+    assert after.text == "Fine."
+
+
+async def test_a_subagent_cannot_use_the_tools_of_the_main_conversation(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    answered = anyio.Event()
+
+    def script(request: RecordedRequest) -> Action:
+        if request.headers.get("x-openai-subagent"):
+            if outputs(request):
+                answered.set()
+                return say("No luck.")
+            return Reply((CallTool("memory_get", {"path": "MEMORY.md"}),))
+        if outputs(request):
+            return say("Done.")
+        return Reply((CallTool("spawn_agent", {"message": "read the memory"}, namespace="multi_agent_v1"),))
+
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        await (await play.agent.receive(message("go"))).result()
+        await answered.wait()
+        child = [each for each in play.model.requests if each.headers.get("x-openai-subagent")][-1]
+    assert "MEM_M77" not in "".join(part.text for part in child.parts())
