@@ -65,7 +65,7 @@ def thread_start(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=_config(lanes),
+        config=thread_config(lanes),
         developer_instructions=lanes.thread_developer,
         personality="none",
         service_name=SERVICE_NAME,
@@ -87,7 +87,7 @@ def thread_resume(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=_config(lanes),
+        config=thread_config(lanes),
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
@@ -153,7 +153,8 @@ def _sandbox_policy(mode: SandboxMode) -> SandboxPolicy:
     return SandboxPolicy(type=_KIND_OF[mode])
 
 
-def _config(lanes: LanePlan) -> dict[str, object]:
+def thread_config(lanes: LanePlan) -> dict[str, object]:
+    """The settings of Codex that every thread is opened with."""
     agents = lanes.agents_text
     return {
         # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.

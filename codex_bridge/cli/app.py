@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import typer
 
-from codex_bridge.cli import context, demo, doctor, login, prompt, skills, turn
+from codex_bridge.cli import context, demo, doctor, lanes, login, prompt, skills, turn
 from codex_bridge.errors import CodexError
 from codex_bridge.home import AgentIdError
 from harness.errors import HarnessError
@@ -36,6 +36,7 @@ app.command("context")(context.command)
 app.command("prompt")(prompt.command)
 app.command("doctor")(doctor.command)
 app.add_typer(skills.app, name="skills")
+app.add_typer(lanes.app, name="lanes")
 
 
 @app.callback()

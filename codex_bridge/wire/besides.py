@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from codex_bridge.wire.base import Method, Received, Sent, known
-from codex_bridge.wire.requests import Empty, Thread
+from codex_bridge.wire.base import Method, RawObject, Received, Sent, known
+from codex_bridge.wire.requests import ApprovalPolicy, Empty, SandboxMode, Thread, ThreadOpened
 
 # threads
 
@@ -24,6 +24,19 @@ class ThreadRead(Received):
     """Answer to thread/read."""
 
     thread: Thread
+
+
+class ThreadForkParams(Sent):
+    """Make a thread that begins with what another one holds. `developer_instructions` must be sent or they are lost."""
+
+    thread_id: str
+    model: str | None = None
+    cwd: str | None = None
+    approval_policy: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
+    config: RawObject | None = None
+    developer_instructions: str | None = None
+    exclude_turns: Literal[True] = True
 
 
 class ThreadUnsubscribeParams(Sent):
@@ -89,6 +102,7 @@ class ModelList(Received):
     next_cursor: str | None = None
 
 
+THREAD_FORK = Method("thread/fork", ThreadForkParams, ThreadOpened)
 THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
 THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, ThreadUnsubscribed)
 LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
@@ -96,6 +110,7 @@ LOGIN_CANCEL = Method("account/login/cancel", LoginCancelParams, Empty)
 MODEL_LIST = Method("model/list", ModelListParams, ModelList)
 
 METHODS: tuple[Method[Any, Any], ...] = (
+    THREAD_FORK,
     THREAD_READ,
     THREAD_UNSUBSCRIBE,
     LOGIN_START,

@@ -1,0 +1,75 @@
+"""`codex-bridge lanes verify`: the matrix holds on the installed binary, and a difference is found."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from codex_bridge import verify as verifying
+from codex_bridge.binary import CodexBinary
+from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.cli.app import app
+from codex_bridge.lanes import LANE_OF, Lane
+from codex_bridge.verify import Observer, Row, Verification, verify
+from harness.layers import LayerName
+
+PERSONA = (Row.SOUL, Row.IDENTITY, Row.USER, Row.SKILLS)
+
+
+def seen(found: Verification, observer: Observer) -> dict[Row, tuple[str, ...]]:
+    return {row: found.cells[row, observer].seen for row in Row}
+
+
+@pytest.mark.parametrize(
+    ("model", "catalogue", "place"),
+    [
+        ("gpt-5.5", "auto", "mode"),
+        ("gpt-6-sol", "auto", "mode"),
+        ("gpt-6-sol", "untouched", "context"),
+        ("nobody-knows-me", "auto", "mode"),
+    ],
+)
+async def test_every_layer_is_seen_where_it_should_be_and_nowhere_else(
+    codex: CodexBinary, state: Path, model: str, catalogue: CatalogueMode, place: str
+) -> None:
+    """T01, T01 e."""
+    found = await verify(codex, state, model=model, catalogue=catalogue)
+    assert found.problems == ()
+    assert [key for key, cell in found.cells.items() if not cell.as_expected] == []
+    assert found.holds
+    persona = dict.fromkeys(PERSONA, (place,))
+    first = {Row.AGENTS: ("user",), Row.TOOLS: ("developer",), **persona, Row.MEMORY: ("user",)}
+    assert seen(found, Observer.ROOT) == first
+    assert seen(found, Observer.FRESH) == {**first, **dict.fromkeys((*PERSONA, Row.MEMORY), ())}
+    assert seen(found, Observer.FORKED) == first
+    assert len(found.cells) == len(Row) * len(Observer)
+
+
+async def test_a_layer_in_the_wrong_lane_is_found(
+    codex: CodexBinary, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = {**LANE_OF, LayerName.SOUL: Lane.THREAD_DEVELOPER}
+    monkeypatch.setattr("codex_bridge.lanes.LANE_OF", wrong)
+    monkeypatch.setattr("codex_bridge.lanes._thread_developer", lambda layers: "\n".join(each.text for each in layers))  # pyright: ignore
+    found = await verify(codex, state, model="gpt-5.5")
+    assert not found.holds
+    assert found.cells[Row.SOUL, Observer.FRESH].seen == ("developer",)
+    assert [key for key, cell in found.cells.items() if not cell.as_expected] == [(Row.SOUL, Observer.FRESH)]
+
+
+def test_the_command_shows_the_matrix_and_its_exit_code_says_whether_it_holds(
+    codex: CodexBinary, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_BRIDGE_STATE_DIR", str(state))
+    monkeypatch.setenv("COLUMNS", "150")
+    done = CliRunner().invoke(app, ["lanes", "verify", "--codex", str(codex.path)])
+    assert done.exit_code == 0, done.output
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "SOUL.md mode - mode mode mode mode" in lines
+    assert lines[-1] == "Every layer was seen where it should be, and nowhere else."
+    monkeypatch.setitem(verifying._TURN, Observer.FRESH, (1, 1))  # pyright: ignore[reportPrivateUsage]
+    wrong = CliRunner().invoke(app, ["lanes", "verify", "--codex", str(codex.path), "--json"])
+    assert wrong.exit_code == 1
+    cells = json.loads(wrong.stdout)["cells"]
+    assert {cell["layer"] for cell in cells if not cell["asExpected"]} == {row.value for row in PERSONA}
