@@ -35,11 +35,18 @@ from codex_bridge.threads import Threads, changes, holds_of, is_gone, is_overrid
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, read
-from codex_bridge.wire.requests import TURN_INTERRUPT, TURN_START, TurnInterruptParams
+from codex_bridge.wire.requests import (
+    THREAD_REVERT,
+    TURN_INTERRUPT,
+    TURN_START,
+    ThreadRevertParams,
+    TurnInterruptParams,
+)
 from harness.errors import HarnessError
-from harness.store.bindings import Bindings
+from harness.store.bindings import Bindings, Holds
 from harness.tasks import beside
-from harness.turns import Notice, TurnRequest
+from harness.turns import Notice, TurnRequest, TurnResult
+from harness.units import utf16_units
 
 BACKEND: Final = "codex"
 TURN_DEADLINE: Final = 48 * 3600.0
@@ -48,6 +55,9 @@ INTERRUPT_DEADLINE: Final = 5.0
 """Seconds to wait for the end of a turn that is interrupted; measured are 30 ms."""
 INTERRUPT_PAUSE: Final = 0.05
 """Seconds before a refused interrupt is sent again."""
+
+REVERT_DEADLINE: Final = 5.0
+"""Seconds to wait until a quiet turn is taken back; measured are 10 ms."""
 
 logger = logging.getLogger("codex_bridge")
 
@@ -185,6 +195,7 @@ class CodexHarness:
 
     async def _converse(self, turn: CodexTurn) -> None:
         connection, thread = await self._opened(turn)
+        before = thread.holds
         try:
             await self._begin(connection, thread, turn)
         except RpcError as error:
@@ -194,8 +205,11 @@ class CodexHarness:
             self._turns.pop(thread.opened.thread.id, None)
             connection.threads.pop(turn.request.session_key, None)
             thread = await self._threads.open(connection, turn)
+            before = thread.holds
             await self._begin(connection, thread, turn)
-        await turn.buffer.wait()
+        result = await turn.buffer.wait()
+        if turn.request.may_vanish is not None and _vanishes(turn, result, turn.request.may_vanish):
+            await self._take_back(connection, thread, result, before)
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""
@@ -230,6 +244,7 @@ class CodexHarness:
             self._settings.threads,
             with_context=with_context,
             changed=changed,
+            ended=thread.added - turn.lanes.turn_added.keys(),
             context_round=thread.context_round,
         )
         _tell_detours(turn, thread, model)
@@ -246,9 +261,20 @@ class CodexHarness:
                 if isinstance(error, CallTimeoutError | UnreadableAnswerError):
                     await self._stop(turn)  # it may run all the same
                 raise
+            thread.added = frozenset(turn.lanes.turn_added)
             turn.push(ledger.accept(started.turn))
             if turn.stopped:
                 await self._stop(turn)
+
+    async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> None:
+        """Take a turn out of its thread again, while nobody else can begin one; what fails leaves it where it is."""
+        params = ThreadRevertParams(thread_id=result.conversation, before_turn_id=result.turn)
+        try:
+            await connection.server.client.call(THREAD_REVERT, params, deadline=REVERT_DEADLINE)
+        except CodexError as error:
+            logger.warning("a quiet turn stays in its conversation: %s", error)
+        else:
+            thread.holds, thread.added = before, frozenset()
 
     async def _stop(self, turn: CodexTurn) -> None:
         """Send turn/interrupt and wait for the end: until then a new turn/start would join the old turn."""
@@ -315,7 +341,7 @@ class CodexHarness:
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
             thread = connection.threads[key]
-            thread.holds = thread.began
+            thread.holds, thread.added = thread.began, frozenset()
             if not connection.server.capabilities.remembers_context:
                 thread.context_round += 1
             self._group.start_soon(self._threads.remember, connection, key)
@@ -349,6 +375,13 @@ class CodexHarness:
     def close(self) -> None:
         """Take no more turns; `codex_harness` calls this at the end of its block."""
         self._closed = True
+
+
+def _vanishes(turn: CodexTurn, result: TurnResult, allowed: Callable[[TurnResult, int, int], bool]) -> bool:
+    # The server forgets the whole additional context with a turn that is taken back, and would say it all again.
+    returning = sum(map(utf16_units, turn.lanes.turn_added.values()))
+    removed = utf16_units(turn.lanes.turn_input) + utf16_units(result.text) + utf16_units(turn.lanes.turn_context)
+    return bool(result.turn) and allowed(result, removed, returning)
 
 
 def _fail(turn: CodexTurn, sentence: str, detail: str = "") -> None:

@@ -93,6 +93,19 @@ _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
 )
 _FIRST: Final = frozenset({LayerName.HEARTBEAT_GUIDANCE, LayerName.CRON_GUIDANCE})
 """What stands at the head of the turn's text, in place of the restated mode (spec 2)."""
+_ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
+    {
+        LayerName.HEARTBEAT_GUIDANCE: "20_heartbeat",
+        LayerName.CRON_GUIDANCE: "20_schedule",
+        LayerName.SOUL: "31_soul",
+        LayerName.IDENTITY: "32_identity",
+        LayerName.USER: "33_user",
+        LayerName.MEMORY_NOTE: "40_memory",
+        LayerName.SKILLS: "50_skills",
+        LayerName.HEARTBEAT_POINTER: "60_heartbeat_file",
+    }
+)
+"""The names of a layer's entries, in the order in which they are to be read."""
 _PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
 _FRAMES: Final = re.compile(r"<(?=/?(?:collaboration_mode>|gateway_|external_))", re.IGNORECASE)
 """Tags that Codex puts around our texts: of the mode, and of entries of the additional context by their keys."""
@@ -114,8 +127,11 @@ class LanePlan:
     """For thread/start and thread/resume; the same bytes as long as the workspace and the bridge are."""
     turn_developer: str | None
     """For each turn/start; None makes Codex use its own text of the mode."""
-    turn_added: tuple[str, ...]
-    """The same, cut into entries of the additional context, for a model that does not see that text; else empty."""
+    turn_added: Mapping[str, str]
+    """The same as entries of the additional context by their keys, for a model that does not see that text; else empty.
+
+    Each layer has entries of its own, so that one that comes or goes has no other said again.
+    """
     turn_context: str
     """Files to quote before the person's words, once per conversation and state; empty when there are none."""
     turn_input: str
@@ -183,9 +199,25 @@ def _turn_developer(layers: list[Layer]) -> str | None:
     return _joined([*restated, *_turn_sections(layers)])
 
 
-def _turn_added(layers: list[Layer]) -> tuple[str, ...]:
-    """Without the restated mode: the model has the vendor's own text of it."""
-    return chunks(_joined([ADDED_INTRO, *_turn_sections(layers)])) if layers else ()
+def _turn_added(layers: list[Layer]) -> dict[str, str]:
+    """Without the restated mode: the model has the vendor's own text of it. The server sorts entries by their keys."""
+    if not layers:
+        return {}
+    texts = {"10_about": ADDED_INTRO}
+    if any(layer.name in _PERSONA for layer in layers):
+        texts["30_persona"] = PERSONA_INTRO
+    for layer in layers:
+        texts[_ADDED_AS[layer.name]] = _file(layer) if layer.name in _PERSONA else _titled(layer)
+    return entries(TURN_KEY, texts)
+
+
+def entries(key: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """The entries of some texts, each cut into pieces that the server leaves whole."""
+    return {
+        f"{key}_{name}_{number:02}": piece
+        for name, text in texts.items()
+        for number, piece in enumerate(chunks(text), 1)
+    }
 
 
 def _turn_sections(layers: list[Layer]) -> list[str]:
@@ -195,16 +227,16 @@ def _turn_sections(layers: list[Layer]) -> list[str]:
     return [*map(_titled, first), *_under(PERSONA_INTRO, persona), *map(_titled, rest)]
 
 
-def changed_rules(text: str | None) -> tuple[str, ...]:
-    """The entries that tell a conversation of an AGENTS.md that was edited; None when the file is gone."""
+def changed_rules(text: str | None) -> str:
+    """What tells a conversation of an AGENTS.md that was edited; None when the file is gone."""
     if text is None:
-        return (AGENTS_GONE,)
-    return chunks(f"{AGENTS_CHANGED}\n\n{_unframed(truncate(text, name=AGENTS, limit=MOST_RULES).text)}")
+        return AGENTS_GONE
+    return f"{AGENTS_CHANGED}\n\n{_unframed(truncate(text, name=AGENTS, limit=MOST_RULES).text)}"
 
 
-def changed_developer(text: str) -> tuple[str, ...]:
-    """The entries that tell a conversation of developer instructions that were edited."""
-    return chunks(f"{DEVELOPER_CHANGED}\n\n{text}")
+def changed_developer(text: str) -> str:
+    """What tells a conversation of developer instructions that were edited."""
+    return f"{DEVELOPER_CHANGED}\n\n{text}"
 
 
 def chunks(text: str) -> tuple[str, ...]:

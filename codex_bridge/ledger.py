@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from io import StringIO
+from typing import Final
 
 from codex_bridge.failures import sentence
 from codex_bridge.wire.items import (
@@ -27,6 +28,8 @@ from codex_bridge.wire.items import (
     FileChangeItem,
     ItemValue,
     McpToolItem,
+    UnknownItem,
+    UserMessageItem,
 )
 from codex_bridge.wire.notifications import (
     Delta,
@@ -44,11 +47,13 @@ from codex_bridge.wire.notifications import (
 )
 from codex_bridge.wire.requests import Turn
 from harness.turns import (
+    CommandAction,
     CommandFinished,
     CommandOutput,
     CommandStarted,
     Commentary,
     Compacted,
+    Evidence,
     FileChange,
     FilesChanged,
     Finished,
@@ -66,6 +71,14 @@ from harness.turns import (
     Usage,
     UsageCounted,
 )
+
+_ACTIONS: Final = {
+    "read": CommandAction.READ,
+    "listFiles": CommandAction.LIST,
+    "search": CommandAction.SEARCH,
+}
+_CHILDREN: Final = frozenset({"collabAgentToolCall", "subAgentActivity"})
+"""Items that tell of subagents (protocol reference, 3.6)."""
 
 
 class State(Enum):
@@ -103,6 +116,7 @@ class TurnLedger:
         self._messages: dict[str, _Message] = {}
         self._usage = Usage()
         self._given_up = ""
+        self._evidence = Evidence()
 
     @property
     def state(self) -> State:
@@ -223,14 +237,27 @@ class TurnLedger:
                 message.whole, message.commentary = text, phase == "commentary"
                 return ()
             case CommandItem(id=item_id, command=command, status=status, exit_code=code):
+                did = tuple(_ACTIONS.get(each.type, CommandAction.OTHER) for each in item.command_actions)
+                self._evidence = replace(self._evidence, commands=(*self._evidence.commands, did))
                 return (CommandFinished(item_id, command, status, code),)
             case FileChangeItem(id=item_id, status=status, changes=changes):
+                if status != "declined":
+                    self._evidence = replace(
+                        self._evidence, changes=(*self._evidence.changes, *(each.path for each in changes))
+                    )
                 listed = tuple(FileChange(each.path, each.kind.type, each.diff) for each in changes)
                 return (FilesChanged(item_id, status, listed),)
             case McpToolItem() | DynamicToolItem():
+                self._evidence = replace(self._evidence, tools=(*self._evidence.tools, _tool_name(item)))
                 return (ToolFinished(item.id, _tool_name(item), item.status == "completed"),)
             case CompactionItem(id=item_id):
                 return (Compacted(item_id),)
+            case UserMessageItem():
+                self._evidence = replace(self._evidence, messages=self._evidence.messages + 1)
+                return ()
+            case UnknownItem(type=kind) if kind in _CHILDREN:
+                self._evidence = replace(self._evidence, children=self._evidence.children + 1)
+                return ()
             case _:
                 return ()
 
@@ -275,6 +302,7 @@ class TurnLedger:
             conversation=self.thread_id,
             turn=self.turn_id,
             usage=self._usage,
+            evidence=self._evidence,
         )
         return [Finished(result)]
 

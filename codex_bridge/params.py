@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from codex_bridge.lanes import CHANGED_KEY, TURN_KEY, LanePlan
+from codex_bridge.lanes import CHANGED_KEY, LanePlan, entries
 from codex_bridge.wire.requests import (
     ApprovalPolicy,
     CollaborationMode,
@@ -25,6 +25,7 @@ from codex_bridge.wire.requests import (
     ThreadStartParams,
     TurnStartParams,
 )
+from codex_bridge.wording import OVER
 from harness.turns import TurnRequest
 
 SERVICE_NAME: Final = "openclaw-codex-bridge"
@@ -100,7 +101,8 @@ def turn_start(
     settings: ThreadSettings,
     *,
     with_context: bool = False,
-    changed: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    changed: Mapping[str, str] = MappingProxyType({}),
+    ended: frozenset[str] = frozenset(),
     context_round: int = 0,
 ) -> TurnStartParams:
     """Parameters of turn/start.
@@ -114,13 +116,18 @@ def turn_start(
         thread: The thread as it was opened.
         settings: What its commands may do.
         with_context: Quote the files of the context block before the words.
-        changed: Texts that took the place of those that the conversation began with, each in pieces, by name.
+        changed: Texts that took the place of those that the conversation began with, by name.
+        ended: Keys of entries of the turn before that hold no longer.
         context_round: How often the server has forgotten the additional context. It says an entry again only under
             another key or with another text (protocol reference, 3.7).
     """
-    added = _entries(TURN_KEY, lanes.turn_added, context_round)
-    for name, pieces in changed.items():
-        added |= _entries(f"{CHANGED_KEY}_{name}", pieces, 0)
+    suffix = f"_r{context_round}" if context_round else ""
+    added = {
+        **{f"{key}{suffix}": text for key, text in lanes.turn_added.items()},
+        **dict.fromkeys(sorted(ended), OVER),
+        **entries(CHANGED_KEY, changed),
+    }
+    context = {key: ContextEntry(kind="application", value=text) for key, text in added.items()}
     texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
     params = TurnStartParams(
         thread_id=thread.thread.id,
@@ -137,15 +144,7 @@ def turn_start(
         ),
         personality="none",
     )
-    return params.model_copy(update={"additional_context": added}) if added else params
-
-
-def _entries(key: str, pieces: tuple[str, ...], again: int) -> dict[str, ContextEntry]:
-    suffix = f"_r{again}" if again else ""
-    return {
-        f"{key}_{number:02}{suffix}": ContextEntry(kind="application", value=piece)
-        for number, piece in enumerate(pieces, 1)
-    }
+    return params.model_copy(update={"additional_context": context}) if context else params
 
 
 @cache

@@ -34,6 +34,8 @@ class OpenThread:
     """What the store says of that."""
     context_round: int = 0
     """How often the server has forgotten the additional context of this thread."""
+    added: frozenset[str] = frozenset()
+    """Keys of the entries of the last turn that hold until they are contradicted."""
     told: tuple[str, ...] = ()
     """What the operator was last told of where layers of a turn travel."""
 

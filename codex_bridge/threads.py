@@ -180,12 +180,12 @@ def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -
     return told
 
 
-def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, tuple[str, ...]]:
-    """What was edited since the conversation was last told, in pieces for the additional context, by name.
+def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, str]:
+    """What was edited since the conversation was last told, for the additional context, by name.
 
     A loaded thread takes in no edited file, and a resumed one only after a compaction (protocol reference, 3.2).
     """
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, str] = {}
     if thread.holds.rules != now.rules:
         found["rules"] = changed_rules(lanes.agents_text)
     if thread.holds.developer != now.developer:

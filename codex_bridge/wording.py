@@ -33,7 +33,8 @@ PERSONA_INTRO: Final = (
 HEARTBEAT_TITLE: Final = "# Heartbeat"
 CRON_TITLE: Final = "# Scheduled turn"
 ADDED_INTRO: Final = (
-    "The gateway says the following for this conversation. What it said under the same name before is out of date."
+    "The gateway says these things for this conversation, under names that begin with gateway_turn. A later text under "
+    "a name takes the place of an earlier one."
 )
 """Over the turn's text where it travels as additional context."""
 AGENTS_CHANGED: Final = (
@@ -44,6 +45,8 @@ DEVELOPER_CHANGED: Final = (
     "The gateway's instructions and the owner's notes on tools have changed. This version takes the place of every "
     "earlier one, from this turn on."
 )
+OVER: Final = "What was said under this name holds no longer."
+"""Takes the place of an entry that has ended: one that is merely left out stays in the history as it was."""
 CUT: Final = "[cut here: the text is too long]"
 
 MEMORY_TITLE: Final = "# Long-term memory"

@@ -110,11 +110,16 @@ class Agent(Generic[TurnT]):
         )
         tools: tuple[Tool, ...] = ()
         responder = None
+        may_vanish = None
         if self.toolbox is not None:
             from harness.heartbeat.response import HeartbeatResponder  # an agent without tools needs none
 
             responder = HeartbeatResponder(active=trigger is Trigger.HEARTBEAT)
             tools = self.toolbox.for_turn(ToolTurn(access=gathered.memory.access, responder=responder))
+        if trigger is Trigger.HEARTBEAT:
+            from harness.heartbeat.trace import Trace  # only a heartbeat may leave none
+
+            may_vanish = Trace(responder, settings.heartbeat.ack_max_chars)
         return Beat(
             self.harness.start(
                 TurnRequest(
@@ -127,6 +132,7 @@ class Agent(Generic[TurnT]):
                     model=self.model,
                     effort=self.effort,
                     tools=tools,
+                    may_vanish=may_vanish,
                     fresh=reset is not None,
                 )
             ),

@@ -3,7 +3,7 @@
 A `Harness` runs turns. A turn streams `TurnEvent`s, a closed union, and always ends in one `Finished`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -39,6 +39,9 @@ class TurnRequest:
     """Reasoning effort, or None for the model's own."""
     tools: tuple[Tool, ...] = ()
     """The agent's tools, the same ones on every turn; each says by itself whether it answers on this one."""
+    may_vanish: "Callable[[TurnResult, int, int], bool] | None" = None
+    """Says of a turn that ended whether it may be taken out of the conversation again, given how many UTF-16 units that
+    would free and how many would have to be said anew; None: it stays."""
     fresh: bool = False
     """Begin a new conversation; what the chat's earlier one held is not seen any more."""
 
@@ -197,6 +200,32 @@ class Outcome(Enum):
     """The backend went away in the middle; whether something ran is in the events."""
 
 
+class CommandAction(Enum):
+    """What a command did, as the backend understood it."""
+
+    READ = "read"
+    LIST = "list"
+    SEARCH = "search"
+    OTHER = "other"
+    """Anything else, and whatever was not understood."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a turn did besides talking."""
+
+    commands: tuple[tuple[CommandAction, ...], ...] = ()
+    """What each command did, as the backend understood it."""
+    changes: tuple[str, ...] = ()
+    """Paths of files that were changed by other means than commands."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools that were called."""
+    children: int = 0
+    """How often other agents were started or spoken to."""
+    messages: int = 0
+    """Messages that came in."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """What is left of a turn when it is over."""
@@ -213,6 +242,7 @@ class TurnResult:
     turn: str = ""
     """The backend's id of the turn."""
     usage: Usage = Usage()
+    evidence: Evidence = Evidence()
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,19 @@ class Thread(Received):
     turns: tuple[Turn, ...] = ()
 
 
+class ThreadRevertParams(Sent):
+    """Take a thread back to before one of its turns: history, texts of the mode and what it remembers of them."""
+
+    thread_id: str
+    before_turn_id: str
+
+
+class ThreadReverted(Received):
+    """Answer to thread/revert."""
+
+    thread: Thread
+
+
 class ThreadOpened(Received):
     """Answer to thread/start and thread/resume."""
 
@@ -278,6 +291,7 @@ class AccountRead(Received):
 INITIALIZE = Method("initialize", InitializeParams, InitializeResult)
 THREAD_START = Method("thread/start", ThreadStartParams, ThreadOpened)
 THREAD_RESUME = Method("thread/resume", ThreadResumeParams, ThreadOpened)
+THREAD_REVERT = Method("thread/revert", ThreadRevertParams, ThreadReverted)
 TURN_START = Method("turn/start", TurnStartParams, TurnStarted)
 TURN_STEER = Method("turn/steer", TurnSteerParams, TurnSteered)
 TURN_INTERRUPT = Method("turn/interrupt", TurnInterruptParams, Empty)
@@ -287,6 +301,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     INITIALIZE,
     THREAD_START,
     THREAD_RESUME,
+    THREAD_REVERT,
     TURN_START,
     TURN_STEER,
     TURN_INTERRUPT,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         choose_poll,
         render_poll,
     )
-    from harness.heartbeat.quiet import CommandAction, QuietEvidence, QuietVerdict, judge_quiet, session_updated_at
+    from harness.heartbeat.quiet import QuietEvidence, QuietVerdict, judge_quiet, session_updated_at
     from harness.heartbeat.response import HeartbeatAnswer, HeartbeatResponder, Outcome, read_answer
     from harness.heartbeat.run import HeartbeatRun, isolated_key, plan_run, pointer_for
     from harness.heartbeat.schedule import Defer, Intent, RunNow, admit, next_due, phase_offset
@@ -56,7 +56,6 @@ __all__ = [
     "ActiveHours",
     "BasePoll",
     "ChannelVisibility",
-    "CommandAction",
     "CommitmentsPoll",
     "CronPoll",
     "Defer",
@@ -125,7 +124,6 @@ __getattr__ = lazily(
         "ActiveHours": "harness.settings.heartbeat",
         "BasePoll": "harness.heartbeat.poll",
         "ChannelVisibility": "harness.settings.heartbeat",
-        "CommandAction": "harness.heartbeat.quiet",
         "CommitmentsPoll": "harness.heartbeat.poll",
         "CronPoll": "harness.heartbeat.poll",
         "Defer": "harness.heartbeat.schedule",

@@ -7,17 +7,9 @@ under the conversation's lock, and the session looks as it did before. One doubt
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from typing import Final
 
-
-class CommandAction(Enum):
-    """What a command did, as the backend understood it."""
-
-    READ = "read"
-    LIST = "list"
-    SEARCH = "search"
-    OTHER = "other"
-    """Anything else, and whatever was not understood."""
+from harness.turns import CommandAction, Outcome, TurnResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +35,34 @@ class QuietEvidence:
     """What taking it back would remove from the conversation, in UTF-16 units."""
     returning_units: int = 0
     """What would have to be sent again because of it; 0 where the carrier of the instructions is restored."""
+
+
+HARMLESS_TOOLS: Final = frozenset({"memory_search", "memory_get", "heartbeat_respond", "session_status"})
+"""Tools that change nothing outside the conversation."""
+
+
+def evidence_of(
+    result: TurnResult, *, acknowledged: bool, removed_units: int = 0, returning_units: int = 0
+) -> QuietEvidence:
+    """What is known about a finished heartbeat turn, by its result.
+
+    Args:
+        result: How it ended and what it did.
+        acknowledged: It ended with a token or a quiet tool call.
+        removed_units: See `QuietEvidence`.
+        returning_units: See `QuietEvidence`.
+    """
+    did = result.evidence
+    return QuietEvidence(
+        acknowledged=acknowledged,
+        completed=result.outcome in (Outcome.ANSWERED, Outcome.EMPTY),
+        commands=did.commands,
+        effects=(*did.changes, *(tool for tool in did.tools if tool not in HARMLESS_TOOLS)),
+        children=did.children,
+        user_messages=did.messages,
+        removed_units=removed_units,
+        returning_units=returning_units,
+    )
 
 
 @dataclass(frozen=True, slots=True)

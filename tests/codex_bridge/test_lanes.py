@@ -17,6 +17,7 @@ from codex_bridge.wording import (
     DEFAULT_MODE,
     HEARTBEAT_TITLE,
     MEMORY_TITLE,
+    OVER,
     PERSONA_INTRO,
     RUNTIME,
     SKILLS_TITLE,
@@ -211,19 +212,44 @@ def test_every_layer_but_the_untold_ones_has_a_lane() -> None:
     }
 
 
-def test_a_model_that_does_not_see_the_mode_gets_its_text_as_additional_context() -> None:
-    lanes = plan(Composition((layer(LayerName.SOUL, "dry"), layer(LayerName.USER_TEXT, "hi")), ()), hears_mode=False)
+def test_a_model_that_does_not_see_the_mode_gets_each_layer_as_additional_context() -> None:
+    layers = (
+        layer(LayerName.HEARTBEAT_GUIDANCE, "guidance"),
+        layer(LayerName.SOUL, "dry"),
+        layer(LayerName.SKILLS, "a list"),
+        layer(LayerName.USER_TEXT, "hi"),
+    )
+    lanes = plan(Composition(layers, ()), hears_mode=False)
     assert lanes.turn_developer is None
-    assert lanes.turn_added == (f"{ADDED_INTRO}\n\n{PERSONA_INTRO}\n\n## SOUL.md\n\ndry",)
-    asked = request(layer(LayerName.SOUL, "dry"), layer(LayerName.USER_TEXT, "hi"))
+    assert lanes.turn_added == {
+        "gateway_turn_10_about_01": ADDED_INTRO,
+        "gateway_turn_20_heartbeat_01": f"{HEARTBEAT_TITLE}\n\nguidance",
+        "gateway_turn_30_persona_01": PERSONA_INTRO,
+        "gateway_turn_31_soul_01": "## SOUL.md\n\ndry",
+        "gateway_turn_50_skills_01": f"{SKILLS_TITLE}\n\na list",
+    }
+    asked = request(*layers)
     first = turn_start(asked, lanes, OPENED, ThreadSettings()).to_wire()
-    assert first["additionalContext"] == {"gateway_turn_01": {"kind": "application", "value": lanes.turn_added[0]}}
+    assert first["additionalContext"] == {
+        key: {"kind": "application", "value": text} for key, text in lanes.turn_added.items()
+    }
+    calm = plan(Composition((layer(LayerName.SOUL, "dry"),), ()), hears_mode=False)
     later = turn_start(
-        asked, lanes, OPENED, ThreadSettings(), changed={"rules": ("new rules",)}, context_round=2
+        asked,
+        calm,
+        OPENED,
+        ThreadSettings(),
+        changed={"rules": "new rules"},
+        ended=frozenset({"gateway_turn_20_heartbeat_01"}),
+        context_round=2,
     ).to_wire()
-    assert later["additionalContext"] == {
-        "gateway_turn_01_r2": {"kind": "application", "value": lanes.turn_added[0]},
-        "gateway_changed_rules_01": {"kind": "application", "value": "new rules"},
+    assert isinstance(later["additionalContext"], dict)
+    assert {key: entry["value"] for key, entry in later["additionalContext"].items() if isinstance(entry, dict)} == {
+        "gateway_turn_10_about_01_r2": ADDED_INTRO,
+        "gateway_turn_30_persona_01_r2": PERSONA_INTRO,
+        "gateway_turn_31_soul_01_r2": "## SOUL.md\n\ndry",
+        "gateway_turn_20_heartbeat_01": OVER,
+        "gateway_changed_rules_01": "new rules",
     }
 
 
@@ -248,7 +274,6 @@ def test_a_piece_ends_at_a_line_end_where_there_is_one() -> None:
 
 
 def test_edited_rules_replace_the_earlier_ones_within_a_limit() -> None:
-    assert changed_rules(None) == (AGENTS_GONE,)
-    (short,) = changed_rules("New <gateway_x> rules.")
-    assert short == f"{AGENTS_CHANGED}\n\nNew &lt;gateway_x> rules."
-    assert sum(map(len, changed_rules("- must do it\n" * 10_000))) < 21_000
+    assert changed_rules(None) == AGENTS_GONE
+    assert changed_rules("New <gateway_x> rules.") == f"{AGENTS_CHANGED}\n\nNew &lt;gateway_x> rules."
+    assert len(changed_rules("- must do it\n" * 10_000)) < 21_000

@@ -24,6 +24,7 @@ RESULTS = {
     "thread/start": "ThreadStartResponse",
     "thread/resume": "ThreadResumeResponse",
     "thread/read": "ThreadReadResponse",
+    "thread/revert": "ThreadRevertResponse",
     "thread/fork": "ThreadForkResponse",
     "thread/unsubscribe": "ThreadUnsubscribeResponse",
     "turn/start": "TurnStartResponse",

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from codex_bridge.binary import CodexBinary
+from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, always, in_turn, say
 from harness.json_value import Json
@@ -102,6 +103,74 @@ async def test_a_heartbeat_stays_on_its_turn_and_on_the_same_thread(
     assert [text.count(f"{workspace}/HEARTBEAT.md") for text in texts] == [0, 1, 0]
     assert not any(token in text for text in texts for token in ("HEARTBEAT_OK", "NO_REPLY", "HEART_M66"))
     assert len({tuple(tool.name for tool in turn.request.tools) for turn in turns}) == 1
+
+
+NOTHING: Json = {"outcome": "no_change", "notify": False, "summary": "All is well."}
+NEWS: Json = {"outcome": "needs_attention", "notify": True, "summary": "It is hot.", "notificationText": "38 degrees!"}
+LOOK = CallTool("exec_command", {"cmd": "cat HEARTBEAT.md"}, call_id="look")
+WRITE = CallTool("exec_command", {"cmd": "touch written"}, call_id="write")
+
+
+@pytest.mark.parametrize(
+    ("steps", "answer", "vanishes"),
+    [
+        ((LOOK,), NOTHING, True),
+        ((), NOTHING, True),
+        ((LOOK,), NEWS, False),
+        ((WRITE,), NOTHING, False),
+        ((CallTool("memory_search", {"query": "boat"}, call_id="ask"),), NOTHING, True),
+        ((CallTool("spawn_agent", {"message": "look"}, namespace="multi_agent_v1", call_id="s"),), NOTHING, False),
+    ],
+    ids=["looks", "does nothing", "has news", "writes", "asks the memory", "starts a subagent"],
+)
+async def test_a_quiet_heartbeat_leaves_no_trace_and_any_other_stays(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox, steps: tuple[CallTool, ...], answer: Json,
+    vanishes: bool,
+) -> None:  # fmt: skip
+    """Spec 2: history, the state of the mode and the cached beginning are as before."""
+    beats = iter([*(Reply((step,)) for step in steps), Reply((CallTool("heartbeat_respond", answer),)), say("Done.")])
+
+    def script(request: RecordedRequest) -> Action:
+        if request.headers.get("x-openai-subagent"):
+            return say("Counted.")
+        last = request.parts()[-1]
+        return say("Yes.") if last.text in ("one", "two", "three") else next(beats, say("Done."))
+
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat("Heartbeat check.", session_key=first.request.session_key, key="beat:1")
+        ended = await beat.turn.result()
+        for number, text in (("2", "two"), ("3", "three")):
+            await play.ask(text, number=number)
+    main = [each for each in play.model.requests if not each.headers.get("x-openai-subagent")]
+    one, *_, two, three = main
+    assert ended.outcome is Outcome.ANSWERED
+    assert len(ended.evidence.commands) == sum(step.name == "exec_command" for step in steps)
+    assert ended.evidence.messages == 1
+    assert ("Heartbeat check." in [part.text for part in two.parts()]) is not vanishes
+    assert two.input[: len(one.input)] == one.input
+    assert three.input[: len(two.input)] == two.input
+    assert count(two, "SOUL_M22") == count(three, "SOUL_M22") == (1 if vanishes else 3)
+    assert (workspace / "written").exists() is (WRITE in steps)
+
+
+@pytest.mark.parametrize("catalogue", ["auto", "untouched"])
+async def test_a_quiet_heartbeat_of_a_gpt6_model_is_taken_back_only_when_that_costs_less(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox, catalogue: CatalogueMode
+) -> None:
+    """Where the persona travels as additional context, a revert would have the server say all of it again."""
+    script = in_turn([say("A."), Reply((CallTool("heartbeat_respond", NOTHING),)), say("Done."), say("B.")])
+    async with stage(codex, state, workspace, script, toolbox=standard, model="gpt-6-sol", catalogue=catalogue) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat("Heartbeat check.", session_key=first.request.session_key, key="beat:1")
+        await beat.turn.result()
+        await play.ask("two", number="2")
+    last = play.model.requests[-1]
+    assert (count(last, "Heartbeat check.") == 0) is (catalogue == "auto")
+    assert count(last, "SOUL_M22") == 1
+    assert count(last, "What was said under this name holds no longer.") == (0 if catalogue == "auto" else 2)
 
 
 class Shop:

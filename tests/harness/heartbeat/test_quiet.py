@@ -2,7 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from harness.heartbeat import CommandAction, QuietEvidence, QuietVerdict, judge_quiet, session_updated_at
+from harness.heartbeat import QuietEvidence, QuietVerdict, judge_quiet, session_updated_at
+from harness.turns import CommandAction
 
 READ, LIST, SEARCH, OTHER = CommandAction
 TAKE_BACK = QuietVerdict(True, "it had nothing to tell and changed nothing")
