@@ -233,7 +233,8 @@ class CodexHarness:
         ledger = turn.ledger = TurnLedger(thread.opened.thread.id)
         self._turns[ledger.thread_id] = turn
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
-        turn.lanes = _planned(turn.request, hears_mode=capabilities.honours_mode_text(model))
+        if not capabilities.honours_mode_text(model):
+            turn.lanes = _planned(turn.request, hears_mode=False)
         now, before = replace(holds_of(turn.lanes), tools=thread.holds.tools), thread.holds
         changed = changes(thread, now, turn.lanes)
         with_context = bool(now.context) and now.context != before.context

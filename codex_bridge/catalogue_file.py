@@ -15,15 +15,17 @@ from typing import Final
 
 import anyio
 import anyio.to_thread
+import orjson
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.catalogue import UNKNOWN, Catalogue, CatalogueMode, UnreadableCatalogueError, patched, read
+from codex_bridge.catalogue import UNKNOWN, Catalogue, CatalogueMode, ModelFacts
 from codex_bridge.home import Home, child_environment
 
 FILE: Final = "model-catalog.json"
 """The patched catalogue, in the folder that holds the home: outside of the workspace, and closed to others."""
-STAMP: Final = "model-catalog.from"
-"""What it was made from."""
+STAMP: Final = "model-catalog.facts.json"
+"""What it was made from, and the little of it that we act on: the whole is a megabyte of the models' own texts."""
+PATCHED_COPY: Final = "the patched copy"
 ASK_SECONDS: Final = 5.0
 """How long the binary may take to tell its models; without the network it needs 0.1 s."""
 FRESH_SECONDS: Final = 24 * 3600.0
@@ -56,13 +58,15 @@ async def catalogue_for(
     folder = home.path.parent
     if not wanted:
         return CatalogueInForce(await _unpatched(binary, home))
+    from codex_bridge.catalogue_text import UnreadableCatalogueError  # most starts need the facts alone
+
     try:
         stamp = _stamp(binary)
         kept = await anyio.to_thread.run_sync(_kept, folder, stamp, now(), _signed_in(home))
         if kept is not None:
             return kept
         text = await _ask(binary, home, bundled=not _signed_in(home))
-        return await anyio.to_thread.run_sync(_keep, folder, stamp, patched(text))
+        return await anyio.to_thread.run_sync(_keep, folder, stamp, text)
     except (OSError, UnreadableCatalogueError) as error:
         logger.warning(
             "the model catalogue stays untouched, so GPT-6 models may get their turn-scoped text another way: %s", error
@@ -72,6 +76,8 @@ async def catalogue_for(
 
 async def _unpatched(binary: CodexBinary, home: Home) -> Catalogue:
     """The catalogue that a server has by itself: the account's newest, else the one in the binary."""
+    from codex_bridge.catalogue_text import UnreadableCatalogueError, read
+
     try:
         cached = home.path / "models_cache.json"
         if cached.is_file():
@@ -97,22 +103,25 @@ def _kept(folder: Path, stamp: str, now: float, signed_in: bool) -> CatalogueInF
     """The patched catalogue of an earlier start, if it still holds."""
     file = folder / FILE
     try:
-        if (folder / STAMP).read_text("utf-8") != stamp:
-            return None
+        kept = orjson.loads((folder / STAMP).read_bytes())
         age = now - file.stat().st_mtime
-        if signed_in and not 0 <= age < FRESH_SECONDS:
+        if kept["from"] != stamp or (signed_in and not 0 <= age < FRESH_SECONDS):
             return None
-        return CatalogueInForce(read(file.read_bytes(), "the patched copy"), file)
-    except (OSError, ValueError):
+        models = {row[0]: ModelFacts(*row) for row in kept["models"]}
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
+    return CatalogueInForce(Catalogue(models, PATCHED_COPY, patched=True), file)
 
 
 def _keep(folder: Path, stamp: str, text: bytes) -> CatalogueInForce:
-    catalogue = read(text, "the patched copy")
+    from codex_bridge.catalogue_text import patched
+
+    new, models = patched(text)
     file = folder / FILE
-    _write(file, text)
-    _write(folder / STAMP, stamp.encode())
-    return CatalogueInForce(catalogue, file)
+    rows = [[each.slug, each.honours_mode_text, each.multi_agent, each.context_window] for each in models]
+    _write(file, new)
+    _write(folder / STAMP, orjson.dumps({"from": stamp, "models": rows}))
+    return CatalogueInForce(Catalogue({each.slug: each for each in models}, PATCHED_COPY, patched=True), file)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -30,8 +30,6 @@ from codex_bridge.wording import (
 )
 from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut
-from harness.workspace.names import AGENTS
-from harness.workspace.truncate import truncate
 
 HABITS: Final = Habits(
     reads_agents_file=True, points_to_heartbeat_file=True, replaces_memory_file=True, marks_missing_files=False
@@ -231,7 +229,9 @@ def changed_rules(text: str | None) -> str:
     """What tells a conversation of an AGENTS.md that was edited; None when the file is gone."""
     if text is None:
         return AGENTS_GONE
-    return f"{AGENTS_CHANGED}\n\n{_unframed(truncate(text, name=AGENTS, limit=MOST_RULES).text)}"
+    from harness.workspace.truncate import truncate  # rules are edited rarely
+
+    return f"{AGENTS_CHANGED}\n\n{_unframed(truncate(text, name='AGENTS.md', limit=MOST_RULES).text)}"
 
 
 def changed_developer(text: str) -> str:

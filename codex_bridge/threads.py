@@ -3,6 +3,7 @@
 import logging
 import os.path
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def is_gone(error: RpcError) -> bool:
     return any(words in error.message for words in GONE)
 
 
+@lru_cache(maxsize=64)
 def digest_of(context: str) -> str:
     """What is remembered of a context block, to tell whether a conversation holds it already."""
     return sha256(context.encode("utf-8", "replace")).hexdigest()[:16] if context else ""

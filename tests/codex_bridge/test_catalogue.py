@@ -10,8 +10,9 @@ import pytest
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.capabilities import ServerCapabilities
-from codex_bridge.catalogue import UNKNOWN, ModelFacts, UnreadableCatalogueError, patched, read
+from codex_bridge.catalogue import UNKNOWN, ModelFacts
 from codex_bridge.catalogue_file import FILE, STAMP, CatalogueInForce, catalogue_for
+from codex_bridge.catalogue_text import UnreadableCatalogueError, patched, read
 from codex_bridge.home import Home
 
 CATALOGUE: dict[str, Any] = {
@@ -44,16 +45,18 @@ def test_an_entry_says_whether_our_text_counts_and_which_subagents_there_are() -
 
 
 def test_only_the_models_own_text_of_the_default_mode_is_taken_out() -> None:
-    after = json.loads(patched(TEXT))
+    text, facts = patched(TEXT)
+    after = json.loads(text)
     expected = json.loads(TEXT)
     expected["models"][0]["model_messages"]["collaboration_modes"]["default"] = None
     expected["models"][1]["model_messages"]["collaboration_modes"] = None
     assert after.pop("patched_by_openclaw_codex_bridge") is True
     assert after == expected
-    again = read(patched(TEXT), "a test")
+    again = read(text, "a test")
     assert again.patched
+    assert list(again.models.values()) == facts
     assert all(again.honours_mode_text(model) for model in again.models)
-    assert patched(patched(TEXT)) == patched(TEXT)
+    assert patched(text)[0] == text
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ async def test_a_home_of_ours_gets_a_patched_copy_beside_it_that_nobody_else_can
     file = place.home.path.parent / FILE
     assert found.file == file
     assert found.catalogue.patched
-    assert file.read_bytes() == patched(TEXT)
+    assert file.read_bytes() == patched(TEXT)[0]
     assert {stat.S_IMODE(each.stat().st_mode) for each in (file, file.with_name(STAMP))} == {0o600}
     assert sorted(path.name for path in file.parent.iterdir()) == ["codex-home", STAMP, FILE]
     assert place.questions == ["debug models --bundled"]
@@ -124,9 +127,10 @@ async def test_a_home_of_ours_gets_a_patched_copy_beside_it_that_nobody_else_can
 async def test_the_binary_is_asked_again_only_when_it_was_exchanged_or_a_day_has_passed_for_an_account(
     place: Place,
 ) -> None:
-    await place.settled()
+    first = await place.settled()
     place.now = 10 * 24 * 3600.0
-    await place.settled()
+    again = await place.settled()
+    assert (again.file, dict(again.catalogue.models)) == (first.file, dict(first.catalogue.models))
     assert len(place.questions) == 1
     (place.home.path / "auth.json").write_text("{}", "utf-8")
     made = (place.home.path.parent / FILE).stat().st_mtime
