@@ -6,11 +6,11 @@ vendor may have new models then. What goes wrong costs the patch and never the s
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL
 from typing import Final
 
 import anyio
@@ -120,16 +120,16 @@ def _keep(folder: Path, stamp: str, text: bytes) -> CatalogueInForce:
     file = folder / FILE
     rows = [[each.slug, each.honours_mode_text, each.multi_agent, each.context_window] for each in models]
     _write(file, new)
-    _write(folder / STAMP, orjson.dumps({"from": stamp, "models": rows}))
+    _write(folder / STAMP, [orjson.dumps({"from": stamp, "models": rows})])
     return CatalogueInForce(Catalogue({each.slug: each for each in models}, PATCHED_COPY, patched=True), file)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """Replace a file at once, readable by its owner alone."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
+        file.writelines(pieces)
     new.replace(path)
 
 
@@ -139,13 +139,18 @@ async def _ask(binary: CodexBinary, home: Home, *, bundled: bool) -> bytes:
     Raises:
         OSError: It cannot be run, or does not answer.
     """
+    from tempfile import TemporaryFile
+
     environment = child_environment(home.path, tools_dir=binary.tools_dir)
     for flags in [["--bundled"]] if bundled else [[], ["--bundled"]]:
         command = [str(binary.path), "debug", "models", *flags]
-        with anyio.move_on_after(ASK_SECONDS):
+        # Through a file: out of a pipe it would come in pieces, and be held twice while they are put together.
+        with TemporaryFile() as told, anyio.move_on_after(ASK_SECONDS):
             done = await anyio.run_process(
-                command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=dict(environment.passed), check=False
+                command, stdin=DEVNULL, stdout=told, stderr=DEVNULL, env=dict(environment.passed), check=False
             )
-            if done.returncode == 0 and done.stdout.strip():
-                return done.stdout
+            told.seek(0)
+            text = told.read()
+            if done.returncode == 0 and text.strip():
+                return text
     raise OSError(f"{binary.path} debug models tells nothing")

@@ -2,8 +2,14 @@
 
 Pure. A model whose entry has a text of its own for the Default mode never sees ours; with that one text taken out of
 the catalogue it does (protocol reference, 3.4 and 12, measured on both pinned versions).
+
+A catalogue is two thirds of a megabyte, nearly all of it the models' own instructions, and as Python values several
+times that. So it is cut into its models first and one of them is parsed at a time, and what is not changed stays as it
+was, byte for byte.
 """
 
+import re
+from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
@@ -17,63 +23,100 @@ class UnreadableCatalogueError(ValueError):
     """What was given is no catalogue."""
 
 
-def _whole(text: bytes) -> JsonObject:
-    try:
-        found: Json = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise UnreadableCatalogueError(f"it is not JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise UnreadableCatalogueError("it lists no models")
-    return found
-
-
-def _entries(whole: JsonObject) -> list[JsonObject]:
-    models = whole.get("models")
-    if not isinstance(models, list) or not models:
-        raise UnreadableCatalogueError("it lists no models")
-    sound = [model for model in models if isinstance(model, dict) and isinstance(model.get("slug"), str)]
-    if len(sound) != len(models):
-        raise UnreadableCatalogueError("a model in it has no name")
-    return sound
-
-
 def read(text: bytes, source: str) -> Catalogue:
     """Read a catalogue.
 
     Raises:
         UnreadableCatalogueError: It is not JSON, or not of that form.
     """
-    found = [_facts(model) for model in _entries(_whole(text))]
-    return Catalogue(MappingProxyType({facts.slug: facts for facts in found}), source, patched=_is_patched(text))
+    found = [_facts(model) for _, model in _models(text)]
+    return Catalogue(MappingProxyType({facts.slug: facts for facts in found}), source, patched=_MARK in text)
 
 
-def patched(text: bytes) -> tuple[bytes, list[ModelFacts]]:
+def patched(text: bytes) -> tuple[list[bytes | memoryview], list[ModelFacts]]:
     """The same catalogue, with no model's own text for the Default mode; nothing else is changed.
 
-    The file takes the place of the server's whole catalogue, so every entry is kept as it is. Gives what the new one
-    says of each model as well: it is a megabyte, and read once.
+    The file takes the place of the server's whole catalogue, so every entry is kept as it is. Gives the new one in
+    pieces, to be written one after the other, and what it says of each model.
 
     Raises:
         UnreadableCatalogueError: It is not JSON, or not of that form.
     """
-    whole = _whole(text)
-    models = _entries(whole)
-    for model in models:
-        messages = model.get("model_messages")
-        modes = messages.get("collaboration_modes") if isinstance(messages, dict) else None
-        if isinstance(messages, dict) and isinstance(modes, dict) and modes.get("default") is not None:
-            modes["default"] = None
-            if all(value is None for value in modes.values()):
-                messages["collaboration_modes"] = None
-    return orjson.dumps({**whole, _MARK: True}), list(map(_facts, models))
+    view, copied = memoryview(text), text.find(b"{") + 1
+    pieces: list[bytes | memoryview] = [view[:copied]]
+    if _MARK not in text:
+        pieces.append(b'"%b":true,' % _MARK)
+    facts: list[ModelFacts] = []
+    for span, model in _models(text):
+        if _let_in(model):
+            pieces += [view[copied : span.start], orjson.dumps(model)]
+            copied = span.stop
+        facts.append(_facts(model))
+    pieces.append(view[copied:])
+    return pieces, facts
 
 
-_MARK: Final = "patched_by_openclaw_codex_bridge"
+_MARK: Final = b"patched_by_openclaw_codex_bridge"
 """Member by which our own file is known."""
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_QUOTE, _OPENING, _LIST = ord('"'), b"[{", ord("[")
 
 
-def _is_patched(text: bytes) -> bool:
-    return _MARK.encode() in text
+def _spans(text: bytes) -> Iterator[slice]:
+    """Where each entry of the list `models` of the outermost object stands."""
+    depth, start, within, last = 0, 0, False, b""
+    for token in _TOKEN.finditer(text):
+        mark = text[token.start()]
+        if mark == _QUOTE:
+            if depth == 1:
+                last = token[0]  # before a list or an object, this is the name of the member
+        elif mark in _OPENING:
+            depth += 1
+            if depth == 2:
+                within = mark == _LIST and last == b'"models"'
+            elif depth == 3:
+                start = token.start()
+        else:
+            if depth == 3 and within:
+                yield slice(start, token.end())
+            depth -= 1
+
+
+def _models(text: bytes) -> Iterator[tuple[slice, JsonObject]]:
+    spans = list(_spans(text))
+    view = memoryview(text)
+    edges = zip([0, *(span.stop for span in spans)], [*(span.start for span in spans), len(text)], strict=True)
+    whole = _parsed(b"0".join(view[start:stop] for start, stop in edges))
+    models = whole.get("models") if isinstance(whole, dict) else None
+    if not isinstance(models, list) or not models:
+        raise UnreadableCatalogueError("it lists no models")
+    for span in spans:
+        model = _parsed(view[span])
+        if not isinstance(model, dict) or not isinstance(model.get("slug"), str):
+            raise UnreadableCatalogueError("a model in it has no name")
+        yield span, model
+    if models != [0] * len(spans):
+        raise UnreadableCatalogueError("a model in it has no name")
+
+
+def _parsed(text: bytes | memoryview) -> Json:
+    try:
+        found: Json = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UnreadableCatalogueError(f"it is not JSON ({error})") from None
+    return found
+
+
+def _let_in(model: JsonObject) -> bool:
+    """Take a model's own text for the Default mode away; tells whether it had one."""
+    messages = model.get("model_messages")
+    modes = messages.get("collaboration_modes") if isinstance(messages, dict) else None
+    if not isinstance(messages, dict) or not isinstance(modes, dict) or modes.get("default") is None:
+        return False
+    modes["default"] = None
+    if all(value is None for value in modes.values()):
+        messages["collaboration_modes"] = None
+    return True
 
 
 def _facts(model: JsonObject) -> ModelFacts:

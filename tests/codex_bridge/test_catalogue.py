@@ -44,8 +44,21 @@ def test_an_entry_says_whether_our_text_counts_and_which_subagents_there_are() -
     assert not found.patched
 
 
+def whole(text: bytes) -> tuple[bytes, list[ModelFacts]]:
+    pieces, facts = patched(text)
+    return b"".join(pieces), facts
+
+
+def test_what_is_not_changed_stays_as_it_was_byte_for_byte() -> None:
+    untouched = r""" {"note" : "models", "models" :[ {"slug": "a] \\\" [{", "n": 1.0, "deep": [{"models": [{}]}]} ,
+        {"slug":"b","model_messages":{"collaboration_modes":null}}], "more": {"models": [{"slug": "no"}]}}"""
+    text, facts = whole(untouched.encode())
+    assert text.decode() == untouched.replace("{", '{"patched_by_openclaw_codex_bridge":true,', 1)
+    assert [each.slug for each in facts] == ['a] \\" [{', "b"]
+
+
 def test_only_the_models_own_text_of_the_default_mode_is_taken_out() -> None:
-    text, facts = patched(TEXT)
+    text, facts = whole(TEXT)
     after = json.loads(text)
     expected = json.loads(TEXT)
     expected["models"][0]["model_messages"]["collaboration_modes"]["default"] = None
@@ -56,7 +69,7 @@ def test_only_the_models_own_text_of_the_default_mode_is_taken_out() -> None:
     assert again.patched
     assert list(again.models.values()) == facts
     assert all(again.honours_mode_text(model) for model in again.models)
-    assert patched(text)[0] == text
+    assert whole(text) == (text, facts)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +79,12 @@ def test_only_the_models_own_text_of_the_default_mode_is_taken_out() -> None:
         (b"[]", "it lists no models"),
         (b'{"models": []}', "it lists no models"),
         (b'{"models": [{}]}', "a model in it has no name"),
+        (b'{"models": [{"slug": "a"}, 0]}', "a model in it has no name"),
+        (b'{"models": [{"slug": "a"}, [1]]}', "a model in it has no name"),
+        (b'{"models": [{"slug": "a"} {"slug": "b"}]}', "it is not JSON"),
+        (b'{"models": [{"slug": a}]}', "it is not JSON"),
+        (b'{"models": [{"slug": "a"}], "more": ]}', "it is not JSON"),
+        (b'{"models": "{}"}', "it lists no models"),
     ],
 )
 def test_what_is_no_catalogue_is_said_to_be_none(text: bytes, problem: str) -> None:
@@ -118,7 +137,7 @@ async def test_a_home_of_ours_gets_a_patched_copy_beside_it_that_nobody_else_can
     file = place.home.path.parent / FILE
     assert found.file == file
     assert found.catalogue.patched
-    assert file.read_bytes() == patched(TEXT)[0]
+    assert file.read_bytes() == whole(TEXT)[0]
     assert {stat.S_IMODE(each.stat().st_mode) for each in (file, file.with_name(STAMP))} == {0o600}
     assert sorted(path.name for path in file.parent.iterdir()) == ["codex-home", STAMP, FILE]
     assert place.questions == ["debug models --bundled"]
