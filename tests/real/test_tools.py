@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -12,6 +13,7 @@ from codex_bridge.binary import CodexBinary
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, always, in_turn, say
+from codex_bridge.rpc import JsonObject
 from harness.json_value import Json
 from harness.memory.index import MemoryIndex
 from harness.plain import plain_settings
@@ -75,6 +77,38 @@ async def test_the_owner_looks_things_up_and_a_group_does_not(
         ToolStarted("call_1", "memory_search"),
         ToolFinished("call_1", "memory_search", True),
     ]
+
+
+async def test_ten_small_turns_do_not_grow_the_thread(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    """T02: nothing but the user's words is added to the input of a turn, and the mode's text stays as it is."""
+    (workspace / "SOUL.md").write_text(f"SOUL_M22 {'Dry but kind. ' * 290}"[:4000], encoding="utf-8")
+    for number in range(20):
+        skill(workspace, "skills", f"skill-{number}", f"SKILL_M88 {'x' * 280}")
+    asked = [f"ping {number}" for number in range(1, 11)]
+    requests: list[tuple[str, JsonObject]] = []
+    recorded: list[RecordedRequest] = []
+    for texts in (asked[:5], asked[5:]):  # a restart in the middle
+        async with stage(codex, state, workspace, always(say("pong")), toolbox=standard) as play:
+            for text in texts:
+                turn = await play.begin(text, number=text)
+                await turn.result()
+                requests += [(sent.method, sent.to_wire()) for sent in turn.sent]
+        recorded += play.model.requests
+    methods = [method for method, _ in requests]
+    assert methods == ["thread/start", *["turn/start"] * 5, "thread/resume", *["turn/start"] * 5]
+    opened = [params["developerInstructions"] for method, params in requests if method != "turn/start"]
+    turns = [params for method, params in requests if method == "turn/start"]
+    assert opened[0] == opened[1]
+    assert [params["input"] for params in turns] == [[{"type": "text", "text": text}] for text in asked]
+    assert all(params["collaborationMode"] == turns[0]["collaborationMode"] for params in turns)
+    assert [request.parts()[-1].text for request in recorded] == asked
+    for before, after in pairwise(recorded):
+        assert after.input[: len(before.input)] == before.input
+        assert [part.text for part in after.parts()[len(before.parts()) :]] == ["pong", after.parts()[-1].text]
+    last = recorded[-1]
+    assert [count(last, marker) for marker in ("SOUL_M22", "SKILL_M88", "TOOLS_M55", "AGENTS_M11")] == [1, 20, 1, 1]
 
 
 async def test_a_heartbeat_stays_on_its_turn_and_on_the_same_thread(
