@@ -44,6 +44,7 @@ check: lint types test ## Lint, types and tests
 bench: $(VENV)/dev.stamp ## Measure against a raw client and OpenAI's SDK in the same run
 	$(BIN)/python -m benchmarks.compose
 	$(BIN)/python -m benchmarks.prompt
+	$(BIN)/python -m benchmarks.day
 	$(BIN)/python -m benchmarks $(ARGS)
 
 constraints: $(VENV)/dev.stamp ## Resolve the hashed constraints again
