@@ -36,7 +36,11 @@ WRITABLE: Final[tuple[Path, ...]] = tuple(
         "messages.groupChat.unmentionedInbound",
     )
 )
-"""What may be changed, and everything below it."""
+"""What may be changed. Each is a plain value, but for an agent's model; nothing below the others may be written."""
+_WITH_FALLBACKS: Final = ("primary", "fallbacks")
+"""The members of a model that is written as an object."""
+_AGENTS: Final = ("agents", "list")
+_MODEL: Final = ("agents", "list", ELEMENT, "model")
 _ALIASES: Final[Mapping[Path, Path]] = {("tools", "bash"): ("tools", "exec")}
 _DANGEROUS: Final = re.compile(r"dangerous|insecure|unsafe", re.IGNORECASE)
 """Names of switches that are never switched on this way, wherever they stand."""
@@ -80,15 +84,19 @@ def shown(path: Path) -> str:
 
 
 def may_write(path: Path) -> bool:
-    """Whether an agent may change what is at a path."""
-    return any(_begins(canonical(path), pattern) for pattern in WRITABLE)
+    """Whether an agent may change the plain value at a path."""
+    path = canonical(path)
+    if path[:-1] == _MODEL and path[-1] in _WITH_FALLBACKS:
+        return True
+    return any(_fits(path, pattern) for pattern in WRITABLE)
 
 
 def compare(before: JsonObject, after: JsonObject) -> Changes:
     """Find what differs, and which of it an agent may not change."""
-    paths = tuple(dict.fromkeys(canonical(path) for path in _differing(before, after, ())))
+    found = [(canonical(path), value) for path, value in _differing(before, after, ())]
+    protected = [path for path, value in found if not (may_write(path) and _is_plain(value, path))]
     risky = [canonical(path) for path in _switched_on(before, after, ())]
-    return Changes(paths, tuple(dict.fromkeys([*(path for path in paths if not may_write(path)), *risky])))
+    return Changes(tuple(dict.fromkeys(path for path, _ in found)), tuple(dict.fromkeys([*protected, *risky])))
 
 
 def check(before: JsonObject, after: JsonObject) -> None:
@@ -144,48 +152,72 @@ def _check_base(current: JsonObject, base_hash: str) -> None:
         raise ConfigChangeError("The configuration has changed since it was read; read it again with config.get.")
 
 
-def _begins(path: Path, pattern: Path) -> bool:
+def _fits(path: Path, pattern: Path) -> bool:
     # `*` is one key of a mapping: an element of a list has to be named.
-    return len(path) >= len(pattern) and all(
-        part == wanted or (wanted == ANY and part != ELEMENT) for part, wanted in zip(path, pattern, strict=False)
+    return len(path) == len(pattern) and all(
+        part == wanted or (wanted == ANY and part != ELEMENT) for part, wanted in zip(path, pattern, strict=True)
     )
 
 
-def _differing(before: Json, after: Json, path: Path) -> Iterable[Path]:
+def _is_plain(value: Json, path: Path) -> bool:
+    """Whether a value is of a kind that may be written: an object or a list could bring in what no path names."""
+    if isinstance(value, list):
+        return path == (*_MODEL, "fallbacks") and all(isinstance(each, str) for each in value)
+    return not isinstance(value, dict)
+
+
+def _differing(before: Json, after: Json, path: Path) -> Iterable[tuple[Path, Json]]:
+    """The paths at which two values differ, each with what is there now."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
             if key not in after:
-                yield (*path, key)
+                yield (*path, _literal_key(key)), None
             elif key not in before:
-                yield from _added(after[key], (*path, key))
+                yield from _added(after[key], (*path, _literal_key(key)))
             else:
-                yield from _differing(before[key], after[key], (*path, key))
+                yield from _differing(before[key], after[key], (*path, _literal_key(key)))
         return
     old, new = _by_id(before), _by_id(after)
     if old is not None and new is not None:
-        if any(name not in new for name in old) or [n for n in new if n in old] != [n for n in old if n in new]:
-            yield (*path, ELEMENT)  # one is gone, or they stand in another order, which decides who is the default
+        if list(new)[: len(old)] != list(old):
+            # One is gone, or they stand in another order, or behind a new one: the first is the default.
+            yield (*path, ELEMENT), None
         for name, element in new.items():
             if name in old:
                 yield from _differing(old[name], element, (*path, ELEMENT))
             else:
                 yield from _added(element, (*path, ELEMENT))
         return
-    if before != after or type(before) is not type(after):
-        yield path
+    if _exact(before) != _exact(after):
+        if may_write(canonical(path)):
+            yield from _added(after, path)
+        else:
+            yield path, after
 
 
-def _added(value: Json, path: Path) -> Iterable[Path]:
+def _added(value: Json, path: Path) -> Iterable[tuple[Path, Json]]:
     """The paths of something new: of its leaves, since each of these has to be allowed."""
     elements = _by_id(value)
     if isinstance(value, dict) and value:
         for key, below in value.items():
-            yield from _added(below, (*path, key))
+            yield from _added(below, (*path, _literal_key(key)))
     elif elements:
+        if path == _AGENTS:
+            yield path, value  # where nobody was listed, the first that is would become the default
         for element in elements.values():
             yield from _added(element, (*path, ELEMENT))
     else:
-        yield path
+        yield path, value
+
+
+def _exact(value: Json) -> bytes:
+    # Python takes True for 1 and 1.0 for 1, at any depth; the configuration does not.
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _literal_key(key: str) -> str:
+    """A key of a mapping, which must not pass for an element of a list."""
+    return f'["{key}"]' if key == ELEMENT else key
 
 
 def _switched_on(before: Json, after: Json, path: Path) -> Iterable[Path]:
@@ -197,11 +229,14 @@ def _switched_on(before: Json, after: Json, path: Path) -> Iterable[Path]:
                 yield (*path, key)
             yield from _switched_on(old.get(key), value, (*path, key))
         return
-    elements = _by_id(after)
-    if elements:
-        known = _by_id(before) or {}
-        for name, element in elements.items():
-            yield from _switched_on(known.get(name), element, (*path, ELEMENT))
+    if isinstance(after, list):
+        elements, known = _by_id(after), _by_id(before)
+        for number, element in enumerate(after):
+            if elements is not None and known is not None:
+                old_element = known.get(list(elements)[number])
+            else:
+                old_element = before[number] if isinstance(before, list) and number < len(before) else None
+            yield from _switched_on(old_element, element, (*path, ELEMENT))
 
 
 def _by_id(value: Json) -> JsonObject | None:

@@ -114,6 +114,23 @@ PROTECTED: dict[str, tuple[dict[str, Json], str]] = {
         "agents.list[].model.dangerouslySkipChecks",
     ),
     "an empty new section": ({"hooks": {}}, "hooks"),
+    "an account that is called like a switch": (
+        {"channels": {"telegram": {"accounts": {"requireMention": {"botToken": "x"}}}}},
+        "channels.telegram.accounts.requireMention.botToken",
+    ),
+    "an object in place of a switch": (
+        {"channels": {"telegram": {"requireMention": [{"tools": "off"}]}}},
+        "channels.telegram.requireMention",
+    ),
+    "an object in place of a level": (
+        {"agents": {"defaults": {"thinkingDefault": {"a": [1]}}}},
+        "agents.defaults.thinkingDefault.a",
+    ),
+    "a dangerous switch in a list": (
+        {"agents": {"list": [{"id": "pell", "model": {"primary": "a/b", "fallbacks": [{"allowUnsafe": True}]}}]}},
+        "agents.list[].model.fallbacks, agents.list[].model.fallbacks[].allowUnsafe",
+    ),
+    "a key that looks like an element": ({"agents": {"more": {"[]": {"model": "x"}}}}, 'agents.more.["[]"].model'),
 }
 
 
@@ -142,6 +159,15 @@ def test_the_order_of_agents_decides_who_is_the_default_and_is_protected() -> No
         replaced(CONFIG, turned, base_hash=config_hash(CONFIG))
 
 
+def test_a_new_agent_may_not_come_first() -> None:
+    new = copy.deepcopy(CONFIG)
+    new["agents"]["list"].insert(0, {"id": "new", "model": "x/y"})  # type: ignore[index, union-attr, call-overload]
+    with pytest.raises(ConfigChangeError, match=r"agents\.list\[\]"):
+        replaced(CONFIG, new, base_hash=config_hash(CONFIG))
+    with pytest.raises(ConfigChangeError, match=r"agents\.list"):
+        patched({}, {"agents": {"list": [{"id": "new"}]}}, base_hash=config_hash({}))
+
+
 def test_a_whole_configuration_may_be_replaced_where_only_allowed_things_differ() -> None:
     new = copy.deepcopy(CONFIG)
     new["messages"] = {"groupChat": {"visibleReplies": "automatic"}}
@@ -160,3 +186,7 @@ def test_a_change_of_a_configuration_that_is_not_the_present_one_is_refused() ->
 
 def test_true_is_not_one() -> None:
     assert compare({"tools": {"x": 1}}, {"tools": {"x": True}}).protected == (("tools", "x"),)
+
+
+def test_true_is_not_one_within_a_list_either() -> None:
+    assert compare({"tools": {"x": [1]}}, {"tools": {"x": [True]}}).protected == (("tools", "x"),)
