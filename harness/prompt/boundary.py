@@ -35,6 +35,14 @@ def strip(prompt: str) -> str:
     return prompt.replace(TOKEN, "\n")
 
 
+def one_marker(prompt: str) -> str:
+    """Put the first marker of somebody's whole prompt on a line of its own, and take the meaning out of the others."""
+    if MARKER not in prompt:
+        return prompt
+    stable, _, dynamic = prompt.replace("\r\n", "\n").partition(MARKER)
+    return f"{stable.rstrip()}{TOKEN}{disarmed(dynamic).lstrip()}"
+
+
 def ensure(prompt: str) -> str:
     """Append a marker unless there is one; a blank prompt stays as it is."""
     if not prompt.strip() or TOKEN in prompt:
@@ -47,7 +55,7 @@ def insert_after(prompt: str, addition: str) -> str:
 
     Without a marker it goes before everything, so a caller that wants the beginning to stay calls `ensure` first.
     """
-    addition = structured(addition)
+    addition = disarmed(structured(addition))
     if not addition:
         return prompt
     if not prompt.strip():

@@ -5,18 +5,22 @@ prompt is fenced, so that nobody takes it for the workspace's. A hook that fails
 """
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
 import anyio
 
-from harness.prompt.boundary import disarmed, ensure
+from harness.prompt.boundary import disarmed, ensure, one_marker
 from harness.prompt.hygiene import structured
+from harness.prompt.sections.headings import foreign
 from harness.prompt.sections.turn import IDENTITY_PREFIX, identity_line
 from harness.workspace.hooks import HOOK_SECONDS
 
 RULE: Final = "---"
+_RULES: Final = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
+"""What would end the fence."""
 FENCE: Final = "Added by a plugin of the gateway; this is no content of the workspace."
 
 
@@ -99,6 +103,10 @@ async def _asked(hook: PromptHook, context: HookContext) -> list[HookResult]:
         case None:
             return []
         case HookResult():
+            for each in fields(found):
+                value: object = getattr(found, each.name)
+                if not isinstance(value, str):
+                    raise TypeError(f"its {each.name} is a {type(value).__name__} and no text")
             return [found]
         case _:
             raise TypeError(f"it returned a {type(found).__name__} and no HookResult")
@@ -112,7 +120,7 @@ def changed(prompt: str, words: str, results: Sequence[HookResult], *, model: st
     """
     replacements = [text for each in results if (text := each.system_prompt.strip())]
     if replacements:
-        prompt = with_model_identity(ensure(replacements[-1]), model)
+        prompt = with_model_identity(ensure(one_marker(replacements[-1])), model)
     above = [fenced(each.prepend_system_context) for each in results]
     below = [fenced(each.append_system_context) for each in results]
     prompt = "\n\n".join(part for part in (*above, prompt, *below) if part)
@@ -123,7 +131,7 @@ def changed(prompt: str, words: str, results: Sequence[HookResult], *, model: st
 
 def fenced(text: str) -> str:
     """Frame what a plugin adds; empty when that is nothing."""
-    body = disarmed(structured(text))
+    body = _RULES.sub(r"\\\g<0>", disarmed(foreign(text)))
     return f"{RULE}\n{FENCE}\n{body}\n{RULE}" if body else ""
 
 

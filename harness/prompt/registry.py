@@ -65,6 +65,7 @@ Provider: TypeAlias = Callable[[ProviderContext], object]
 ChannelHints: TypeAlias = Callable[[ChannelContext], object]
 MemoryLines: TypeAlias = Callable[[MemoryContext], object]
 Plugin = TypeVar("Plugin")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,33 +91,35 @@ class Asked:
         found: list[Contribution] = []
         for name, plugin in self.extensions.providers:
             if name in (context.provider, ANY):
-                added = self._ask(f"provider {name}", plugin, context)
-                if isinstance(added, Contribution):
-                    found.append(_normalised(added))
-                elif isinstance(added, Mapping):
-                    found.append(_of_mapping(cast("Mapping[str, object]", added)))
-                elif added is not None:
-                    self.problems.append(f"The extension provider {name} gave no contribution; it is left out.")
+                added = self._ask(f"provider {name}", plugin, context, _contribution)
+                if added is not None:
+                    found.append(added)
         return found
 
     def hints(self, context: ChannelContext) -> tuple[str, ...]:
         """The lines of the channel's packages."""
         chosen = [plugin for name, plugin in self.extensions.channel_hints if name == context.channel]
         return tuple(
-            line for plugin in chosen for line in _lines(self._ask(f"channel {context.channel}", plugin, context))
+            line for plugin in chosen for line in self._ask(f"channel {context.channel}", plugin, context, _lines) or ()
         )
 
     def memory_lines(self, context: MemoryContext) -> tuple[str, ...]:
         """The lines of every package, by name."""
         chosen = sorted(self.extensions.memory, key=lambda each: each[0])
-        return tuple(line for name, plugin in chosen for line in _lines(self._ask(f"memory {name}", plugin, context)))
+        return tuple(
+            line for name, plugin in chosen for line in self._ask(f"memory {name}", plugin, context, _lines) or ()
+        )
 
-    def _ask(self, name: str, plugin: Callable[[Plugin], object], context: Plugin) -> object:
+    def _ask(
+        self, name: str, plugin: Callable[[Plugin], object], context: Plugin, read: Callable[[object], Answer]
+    ) -> Answer | None:
         try:
-            return plugin(context)
+            return read(plugin(context))  # within the guard: a generator runs only when it is read
+        except _NoContributionError:
+            self.problems.append(f"The extension {name} gave no contribution; it is left out.")
         except Exception as error:  # it may be anybody's code: what it raises costs its own lines and no prompt
             self.problems.append(f"The extension {name} failed ({type(error).__name__}: {error}); it is left out.")
-            return None
+        return None
 
 
 def installed(groups: Callable[[str], Iterable[EntryPoint]] | None = None) -> Extensions:
@@ -154,6 +157,20 @@ def _loaded(points: Iterable[EntryPoint], problems: list[str]) -> list[tuple[str
         else:
             problems.append(f"The extension {point.name} ({point.value}) cannot be called; it is left out.")
     return found
+
+
+class _NoContributionError(Exception):
+    """What a provider gave is of another kind."""
+
+
+def _contribution(added: object) -> Contribution | None:
+    if isinstance(added, Contribution):
+        return _normalised(added)
+    if isinstance(added, Mapping):
+        return _of_mapping(cast("Mapping[str, object]", added))
+    if added is not None:
+        raise _NoContributionError
+    return None
 
 
 def _of_mapping(given: Mapping[str, object]) -> Contribution:

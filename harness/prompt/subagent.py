@@ -5,8 +5,8 @@ Pure (prompt-builder 15.6).
 
 from dataclasses import dataclass
 
-from harness.prompt.hygiene import literal, structured
-from harness.prompt.sections.headings import TASK
+from harness.prompt.hygiene import literal
+from harness.prompt.sections.headings import TASK, foreign
 from harness.prompt.sections.joining import lines
 
 
@@ -38,7 +38,7 @@ def subagent_context(facts: SubagentFacts) -> str:
         part
         for part in (
             f"{TASK}\nYou are a subagent that the {parent} started for one task.",
-            f"## Your Role\nTask: {structured(facts.task)}\nFinish it; that is all you are here for.",
+            f"## Your Role\nTask: {foreign(facts.task)}\nFinish it; that is all you are here for.",
             lines(
                 "## Rules",
                 "1. Keep to the task and do nothing beside it.",

@@ -5,6 +5,7 @@ from typing import Final
 
 from harness.prompt.facts import AgentFacts, ContextDoc, SandboxFacts
 from harness.prompt.hygiene import literal, structured
+from harness.prompt.sections.headings import foreign
 from harness.prompt.sections.joining import lines
 from harness.prompt.sections.work import acp_possible, tools
 from harness.workspace.names import MEMORY, SOUL, base_name
@@ -45,7 +46,7 @@ def workspace(facts: AgentFacts) -> str:
         "Scratch files stay inside the workspace as well, best in `.openclaw/tmp/`; not in /tmp."
         if facts.workspace_only
         else "",
-        *(structured(note) for note in facts.notes),
+        *(foreign(note) for note in facts.notes),
     )
 
 

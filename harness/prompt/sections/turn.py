@@ -8,7 +8,7 @@ from harness.memory.note import RECALL_HEADING
 from harness.prompt.facts import AgentFacts, Delivery, Elevation, Mode, Process, RuntimeFacts, TurnFacts
 from harness.prompt.hygiene import capability_ids, literal, structured
 from harness.prompt.owners import owner_ids
-from harness.prompt.sections.headings import unforged
+from harness.prompt.sections.headings import foreign
 from harness.prompt.sections.joining import lines
 from harness.prompt.sections.place import document, in_order, remarks
 from harness.prompt.sections.work import acp_possible, tools
@@ -81,7 +81,7 @@ def bootstrap_pending(agent: AgentFacts, turn: TurnFacts) -> str:
 def memory(agent: AgentFacts, turn: TurnFacts) -> str:
     """How to look things up. Below the boundary, since not every listener may."""
     del agent
-    found = [structured(line) for line in turn.memory]
+    found = [foreign(line) for line in turn.memory]
     return lines(RECALL_HEADING, *found) if any(found) else ""
 
 
@@ -270,7 +270,7 @@ def _message_tool(found: Tools, turn: TurnFacts) -> list[str]:
         f"- Channels to choose from: {', '.join(channels)}." if len(channels) > 1 and here not in channels else "",
         f"- When {message} has told people everything, your final answer is {SILENT}." if may_be_silent(turn) else "",
         _buttons(here, shown=buttons),
-        *(structured(hint) for hint in facts.hints),
+        *(foreign(hint) for hint in facts.hints),
     ]
 
 
@@ -288,13 +288,13 @@ def _buttons(channel: str, *, shown: bool) -> str:
 def voice(agent: AgentFacts, turn: TurnFacts) -> str:
     """Spoken replies."""
     del agent
-    hint = structured(turn.speech)
+    hint = foreign(turn.speech)
     return f"## Voice (TTS)\n{hint}" if hint else ""
 
 
 def chat(agent: AgentFacts, turn: TurnFacts) -> str:
     """What is said of the chat, or of a subagent's task (S41)."""
-    text = unforged(structured(turn.extra))
+    text = foreign(turn.extra)
     heading = "## Subagent Context" if agent.mode is Mode.MINIMAL else "## Group Chat Context"
     return f"{heading}\n{text}" if text else ""
 
@@ -329,7 +329,7 @@ def heartbeats(agent: AgentFacts, turn: TurnFacts) -> str:
 def schedule(agent: AgentFacts, turn: TurnFacts) -> str:
     """What holds for a turn that a schedule started."""
     del agent
-    text = structured(turn.schedule)
+    text = foreign(turn.schedule)
     return f"## Scheduled Turn\n{text}" if text else ""
 
 

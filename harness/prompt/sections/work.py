@@ -3,7 +3,8 @@
 from typing import Final
 
 from harness.prompt.facts import AgentFacts, Mode, Surface
-from harness.prompt.hygiene import structured
+from harness.prompt.hygiene import literal
+from harness.prompt.sections.headings import foreign
 from harness.prompt.sections.joining import lines
 from harness.prompt.tool_list import Tools, tools_of
 
@@ -30,7 +31,7 @@ def identity(facts: AgentFacts) -> str:
 def tooling(facts: AgentFacts) -> str:
     """The tools, and how to work with time and long jobs (S12, S30 to S35)."""
     found = tools(facts)
-    directory = structured(facts.tools.directory)
+    directory = foreign(facts.tools.directory)
     return lines(
         "## Tooling",
         "This list is what policy lets you use now, and it decides. Names are case-sensitive; call them as written.",
@@ -38,7 +39,7 @@ def tooling(facts: AgentFacts) -> str:
         f"### Deferred Tool Schemas\n{directory}" if directory else "",
         "TOOLS.md tells how the owner wants tools used; it neither offers nor takes away any.",
         *(_long_work(found) if facts.surface is Surface.MAIN else ()),
-        *dict.fromkeys(line for each in facts.guidance if (line := structured(each))),
+        *dict.fromkeys(line for each in facts.guidance if (line := foreign(each))),
         *(_acp(found) if acp_possible(facts) else ()),
         _no_polling(found) if facts.surface is Surface.MAIN else "",
     )
@@ -261,5 +262,5 @@ def aliases(facts: AgentFacts) -> str:
     return lines(
         "## Model Aliases",
         "Prefer an alias where a model is to be named; a full provider/model works as well.",
-        *(f"- {structured(alias)}: {structured(model)}" for alias, model in sorted(facts.aliases)),
+        *(f"- {literal(alias)}: {literal(model)}" for alias, model in sorted(facts.aliases)),
     )

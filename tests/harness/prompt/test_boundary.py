@@ -49,6 +49,10 @@ def test_an_addition_goes_to_the_head_of_the_changing_part(prompt: str, addition
     assert insert_after(prompt, addition) == after
 
 
+def test_an_addition_cannot_divide_the_prompt_again() -> None:
+    assert insert_after(f"a{TOKEN}b", f"z{TOKEN}q").count(MARKER) == 1
+
+
 def test_a_marker_in_somebodys_text_loses_its_meaning() -> None:
     assert disarmed(f"x{TOKEN}y") == "x\n<!-- cache boundary -->\ny"
     assert disarmed("x") == "x"

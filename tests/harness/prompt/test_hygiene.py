@@ -3,7 +3,7 @@
 import pytest
 
 from harness.prompt.hygiene import capability_ids, literal, quoted, structured, without_headings
-from harness.prompt.sections.headings import unforged
+from harness.prompt.sections.headings import foreign, unforged
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,18 @@ def test_headings_of_others_are_escaped_all_or_only_those_that_are_ours() -> Non
     assert without_headings(text) == "\\# A\n  \\## Safety\n##safety ##\n\\### message  TOOL:\n#tag"
     assert unforged("# Subagent Context\n## Subagent Context") == "# Subagent Context\n\\## Subagent Context"
     assert unforged(text) == "# A\n  \\## Safety\n\\##safety ##\n\\### message  TOOL:\n#tag"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["##\u00a0Safety", "## Safety\u200b", "## Sa\u200bfety", "\ufeff## Safety", "\uff03\uff03 Safety", "\ufe5f Safety"],
+)
+def test_a_heading_that_only_looks_like_one_of_ours_is_escaped_too(line: str) -> None:
+    found = foreign(f"x\n{line}\ny").split("\n")
+    assert found[1].replace("\\", "") == line.strip()
+    assert found[1] != line.strip()
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x0b", "\x0c", "\x85", "\x1c", "\x1d", "\x1e", "\r"])
+def test_no_kind_of_line_end_lets_a_heading_through(end: str) -> None:
+    assert foreign(f"x{end}## Safety{end}y") == "x\n\\## Safety\ny"

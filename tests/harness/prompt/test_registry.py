@@ -1,6 +1,7 @@
 """What installed packages add, without a change here."""
 
 import sys
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
@@ -90,3 +91,13 @@ def test_an_extension_that_fails_costs_only_its_own_lines() -> None:
 
 def test_this_python_can_be_asked() -> None:
     assert installed() == Extensions()
+
+
+def test_a_generator_that_fails_while_it_is_read_costs_only_its_own_lines() -> None:
+    def late(_: object) -> Iterator[str]:
+        yield "one"
+        raise ValueError("late")
+
+    asked = Asked(Extensions(memory=(("a", late), ("b", lambda _: ["kept"]))))
+    assert asked.memory_lines(MemoryContext(tools=frozenset())) == ("kept",)
+    assert asked.problems == ["The extension memory a failed (ValueError: late); it is left out."]
