@@ -28,7 +28,7 @@ from harness.skills.listing import listing_options
 from harness.skills.wording import Loading, Shell
 from harness.turns import Trigger
 from harness.workspace.bootstrap import Bootstrap, BootstrapFiles, BootstrapRequest
-from harness.workspace.budget import ContextFiles, build_context
+from harness.workspace.budget import ContextFiles, build_context, comes_and_goes
 from harness.workspace.entries import LeftOutFile, Notice, WorkspaceFile
 from harness.workspace.filters import NO_FILE
 from harness.workspace.first_run import (
@@ -196,7 +196,8 @@ class Gatherer:
         route = self._route(situation, found.files)
         first_run = _first_run(found, situation)
         files, left_out, agents = self._sift(found.files, situation, route, first_run)
-        context = build_context(files, settings.files.limits)
+        # What only some turns get comes last into the total: it takes no room from what every turn gets.
+        context = build_context(sorted(files, key=comes_and_goes), settings.files.limits)
         heartbeat = next((file for file in found.files if file.name == HEARTBEAT), None)
         on_heartbeat = situation.trigger is Trigger.HEARTBEAT
         material = Material(

@@ -36,19 +36,18 @@ from harness.prompt.gpt5 import gpt5_contribution
 from harness.prompt.registry import Asked, ChannelContext, Extensions, MemoryContext, ProviderContext
 from harness.prompt.render import SystemPrompt
 from harness.settings.agent import AgentSettings
+from harness.settings.files import WarningMode
 from harness.settings.memory import CitationsMode
 from harness.turns import Trigger
 from harness.workspace.analysis import BudgetAnalysis, Injected, analyse
-from harness.workspace.budget import ContextFile
+from harness.workspace.budget import ContextFile, comes_and_goes
 from harness.workspace.first_run import FirstRunMode, workspace_notes
-from harness.workspace.names import BOOTSTRAP, HEARTBEAT, SessionKind, session_kind
+from harness.workspace.names import BOOTSTRAP, SessionKind, session_kind
 from harness.workspace.warning_history import TruncationReport, decide_warning
 from harness.workspace.warning_text import prompt_notice
 
 ULTRA: Final = "ultra"
 """The thinking level at which an agent splits work by itself (prompt-builder 1)."""
-_FOR_SOME: Final = frozenset({HEARTBEAT, BOOTSTRAP})
-"""Files that come and go with what started a turn; so do those that are memory."""
 
 
 class Adapter(StrEnum):
@@ -176,7 +175,10 @@ def assemble(
     truncation = decide_warning(analysis_of(gathered), settings.files.warning, live.warnings_seen)
     notice = prompt_notice() if traits.notices and truncation.shown else ""
     files = gathered.files.files
-    shared, own = [f for f in files if not _for_some(f)], [f for f in files if _for_some(f)]
+    # Above the cache boundary stands nothing that comes and goes, nor a warning that is given only once.
+    shared, own = [f for f in files if not comes_and_goes(f.file)], [f for f in files if comes_and_goes(f.file)]
+    stays = notice if settings.files.warning is WarningMode.ALWAYS and any(map(_cut, shared)) else ""
+    comes = notice if not stays and any(map(_cut, files)) else ""
     added = _contribution(settings, live, mode, channel, asked) if traits.contributes else Contribution()
     agent = AgentFacts(
         workspace=str(settings.workspace),
@@ -191,7 +193,7 @@ def assemble(
         notes=workspace_notes(bootstrap_present=False, embedded=adapter is not Adapter.CLI, gateway=live.gateway),
         docs=live.docs,
         sandbox=live.sandbox if traits.sandboxed else None,
-        notice=notice if any(map(_cut, shared)) else "",
+        notice=stays,
         reasoning_tags=live.reasoning_tags and adapter is not Adapter.CLI,
         files=tuple(map(_document, shared)),
         contribution=replace(added, dynamic_suffix=""),
@@ -212,7 +214,7 @@ def assemble(
         notes=workspace_notes(bootstrap_present=_holds(own, BOOTSTRAP), embedded=False, gateway=True),
         memory=_memory(gathered, live, config.citations, asked),
         files=tuple(map(_document, own)),
-        notice=notice if any(map(_cut, own)) else "",
+        notice=comes,
         elevation=live.elevation if traits.sandboxed else None,
         thinking=live.thinking,
         reasoning=live.reasoning,
@@ -242,11 +244,6 @@ def _surface(session_key: str) -> Surface:
     if len(rest) > 1 and rest[0] == "acp":
         return Surface.ACP
     return Surface.SUBAGENT if session_kind(session_key) is SessionKind.SUBAGENT else Surface.MAIN
-
-
-def _for_some(file: ContextFile) -> bool:
-    """Whether only some turns get the file, so that it must not stand above the cache boundary."""
-    return file.file.memory is not None or file.name in _FOR_SOME
 
 
 def _holds(files: list[ContextFile], name: str) -> bool:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from harness.settings.files import FileLimits
 from harness.units import utf16_units
 from harness.workspace.boundaries import clamp
 from harness.workspace.entries import LeftOutFile, Notice, NoticeCode, WorkspaceFile
+from harness.workspace.names import BOOTSTRAP, HEARTBEAT
 from harness.workspace.reads import Content, Refused
 from harness.workspace.truncate import Truncation, truncate
 
@@ -23,6 +25,7 @@ SMALLEST_REST = 64
 EMPTY = "the file is empty"
 NO_PATH = "a hook gave it no path"
 
+_FOR_SOME: Final = frozenset({HEARTBEAT, BOOTSTRAP})
 _REMEMBERED = 16
 _MOST_CUTS = 8
 """Limits under which the cut of one text is remembered: agents that share a folder may have different ones."""
@@ -84,6 +87,11 @@ def missing_marker(file: WorkspaceFile) -> str:
     """Return what stands in the place of a file that was not read."""
     why = f" (not read: {file.read.refusal.value.partition(';')[0]})" if isinstance(file.read, Refused) else ""
     return f"[MISSING] Expected at: {file.path}{why}"
+
+
+def comes_and_goes(file: WorkspaceFile) -> bool:
+    """Whether only some turns of an agent get the file: what started the turn, or who reads along, decides."""
+    return file.memory is not None or file.name in _FOR_SOME
 
 
 def build_context(files: Sequence[WorkspaceFile], limits: FileLimits) -> ContextFiles:

@@ -124,7 +124,12 @@ def time_zone(facts: AgentFacts) -> str:
 
 def notice(facts: AgentFacts) -> str:
     """That a file was cut; no names and numbers, which would change the prompt whenever a file does."""
-    text = structured(facts.notice)
+    return bootstrap_notice(facts.notice)
+
+
+def bootstrap_notice(text: str) -> str:
+    """The same section, wherever it stands."""
+    text = structured(text)
     return f"## Bootstrap Context Notice\n{text}" if text else ""
 
 

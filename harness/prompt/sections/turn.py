@@ -10,7 +10,7 @@ from harness.prompt.hygiene import capability_ids, literal, structured
 from harness.prompt.owners import owner_ids
 from harness.prompt.sections.headings import foreign
 from harness.prompt.sections.joining import lines
-from harness.prompt.sections.place import document, in_order, remarks
+from harness.prompt.sections.place import bootstrap_notice, document, in_order, remarks
 from harness.prompt.sections.work import acp_possible, tools
 from harness.prompt.tool_list import Tools
 from harness.workspace.first_run import FirstRunMode
@@ -40,14 +40,14 @@ def may_be_silent(turn: TurnFacts) -> bool:
 
 
 def dynamic_context(agent: AgentFacts, turn: TurnFacts) -> str:
-    """The files that not every turn gets."""
+    """The files that not every turn gets, and a warning that not every turn gives."""
     if not turn.files:
-        return ""
+        return bootstrap_notice(turn.notice)
     return lines(
+        bootstrap_notice(turn.notice),
         "# Dynamic Project Context" if agent.files else "# Project Context",
         "The following files of the workspace are for this conversation, or change often.",
         *remarks(turn.files),
-        structured(turn.notice),
         *map(document, in_order(turn.files)),
     )
 

@@ -1,6 +1,7 @@
 """From settings, a workspace and live facts to a prompt: what may change the stable part, and what may not."""
 
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -311,8 +312,24 @@ async def test_a_cut_is_told_without_names_and_numbers(
     first = assemble(Adapter.EMBEDDED, small, found, live())
     made = assemble(Adapter.EMBEDDED, small, found, live(warnings_seen=first.truncation.seen if seen else ()))
     notice = "## Bootstrap Context Notice\nSome workspace files in this prompt did not fit and are shown in part."
-    assert (notice in stable(made)) is shown
+    assert made.prompt.text.count(notice) == shown
+    assert (notice in stable(made)) is (mode is WarningMode.ALWAYS)
     assert notice not in assemble(Adapter.CLI, small, found, live()).prompt.text
+
+
+async def test_an_owners_memory_takes_no_room_from_the_files_of_every_turn(settings: AgentSettings) -> None:
+    """The stable part is the same for all, also where the files do not fit."""
+    package = settings.workspace / "pkg" / "AGENTS.md"
+    package.parent.mkdir()
+    package.write_text("package rule\n" * 60, encoding="utf-8")
+    (settings.workspace / "MEMORY.md").write_text("The boat is blue.\n" * 40, encoding="utf-8")
+    tight = replace(settings, files=FileSettings(limits=FileLimits(total=1_200), extra_files=("pkg/AGENTS.md",)))
+    owner = assemble(Adapter.EMBEDDED, tight, await gathered(tight), live())
+    group = assemble(Adapter.EMBEDDED, tight, await gathered(tight, audience=Audience.GROUP), live())
+    assert stable(owner) == stable(group)
+    assert stable(owner).count("package rule") == 60
+    assert "Bootstrap Context Notice" not in stable(owner)
+    assert "The boat is blue." in owner.prompt.text
 
 
 async def test_the_configuration_stands_over_what_a_caller_says(settings: AgentSettings) -> None:
@@ -343,7 +360,7 @@ async def test_the_configuration_stands_over_what_a_caller_says(settings: AgentS
     ):
         assert text in made.prompt.text
     assert "Do not mention paths or line numbers" in made.prompt.text
-    assert "Allowed senders: 7" not in made.prompt.text
+    assert not re.search(r"Allowed senders: 7\b", made.prompt.text)  # a hash may begin with 7
 
 
 async def test_a_provider_and_a_channel_and_a_memory_can_be_extended(settings: AgentSettings) -> None:
