@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import anyio
 import typer
@@ -20,6 +21,7 @@ from harness.config import describe
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
 from harness.report import PromptReport
+from harness.skills.values import Why
 from harness.workspace.folder import check_folder
 
 
@@ -52,6 +54,10 @@ def command(
     raise typer.Exit(0 if all(each.sound for each in checks) else 1)
 
 
+BROKEN: Final = frozenset({Why.UNSAFE, Why.UNREADABLE, Why.TOO_LARGE, Why.INCOMPLETE})
+"""Why a skill is left out that somebody meant to be there; a missing command or a setting is no mistake."""
+
+
 def examine(found: Configured) -> list[Check]:
     """Look at everything."""
     checks = [*_config(found), *_codex(found)]
@@ -69,6 +75,11 @@ def examine(found: Configured) -> list[Check]:
         *_files(report),
         Check("skills", sound=True, text=f"{survey.catalogue.count} listed, {len(survey.verdicts)} found."),
         *(Check("skills", sound=False, text=problem.text) for problem in survey.problems),
+        *(
+            Check("skills", sound=False, text=f"{verdict.name} is left out: {verdict.reason} ({verdict.file}).")
+            for verdict in survey.verdicts
+            if verdict.why in BROKEN
+        ),
     ]
 
 

@@ -19,7 +19,7 @@ def console() -> Console:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
-    """A table whose last column gives way when the terminal is narrow."""
+    """A table whose last column takes more lines when it is too narrow; nothing of any column is lost."""
     made = Table(title=title, title_justify="left", title_style="bold", min_width=len(title), box=None, pad_edge=False)
     *fixed, last = columns
     for index, name in enumerate(fixed):
@@ -27,7 +27,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text
         justify: Literal["left", "right"] = "right" if name in NUMBERS else "left"
         made.add_column(name, justify=justify, no_wrap=True, min_width=width, header_style="dim")
     justify = "right" if last in NUMBERS else "left"
-    made.add_column(last, justify=justify, no_wrap=True, overflow="ellipsis", header_style="dim")
+    made.add_column(last, justify=justify, overflow="fold", min_width=len(last), header_style="dim")
     for row in rows:
         made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made

@@ -95,6 +95,32 @@ def test_doctor_is_content_with_a_sound_workspace(place: Path) -> None:
     assert all(line.startswith("ok") for line in run(place, "doctor").splitlines())
 
 
+def test_doctor_names_a_skill_that_cannot_be_used(place: Path) -> None:
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / "SKILL.md").write_text("---\nname: far\ndescription: d\n---\n", encoding="utf-8")
+    (place / "w" / "skills" / "far").symlink_to(place / "elsewhere")
+    (place / "w" / "skills" / "headless").mkdir()
+    (place / "w" / "skills" / "headless" / "SKILL.md").write_text("Body.", encoding="utf-8")
+    out = " ".join(run(place, "doctor", code=1).split())
+    assert "far is left out: " in out
+    assert "headless is left out: " in out
+    assert "needy is left out" not in out
+
+
+def test_a_long_reason_costs_no_column(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    bins = [f"some-rather-long-command-{number}" for number in range(5)]
+    (place / "w" / "skills" / "needy" / "SKILL.md").write_text(
+        "---\nname: needy\ndescription: d\nmetadata: "
+        + json.dumps({"openclaw": {"requires": {"bins": bins}}})
+        + "\n---\n",
+        encoding="utf-8",
+    )
+    shown = run(place, "skills", "list")
+    assert ["needy", "out"] in [line.split()[:2] for line in shown.splitlines()]
+    assert all(each in shown for each in bins)
+
+
 def test_doctor_names_a_workspace_that_is_not_there(place: Path) -> None:
     done = CliRunner().invoke(app, ["doctor", "--json", "--workspace", str(place / "no"), "--config",
                                     str(place / "openclaw.json")])  # fmt: skip
