@@ -87,7 +87,7 @@ class Threads:
         kept = tools.fingerprint if fresh or bound is None else bound.holds.tools
         began = replace(holds_of(turn.lanes), context="", tools=kept)
         # A store of before does not know what the conversation was told of these two: most likely what holds now.
-        holds = began if bound is None or fresh else _after_resume(bound.holds, began)
+        holds = began if bound is None or fresh else _after_resume(bound.holds, began, turn.lanes)
         stored = Holds(tools=tools.fingerprint) if fresh or bound is None else bound.holds
         thread = OpenThread(opened, began, holds, stored)
         if self._still(key, begun):
@@ -188,7 +188,8 @@ def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, str]:
     A loaded thread takes in no edited file, and a resumed one only after a compaction (protocol reference, 3.2).
     """
     found: dict[str, str] = {}
-    if thread.holds.rules != now.rules:
+    # Beside an AGENTS.override.md the rules are a part of the developer text: they moved, and are not gone.
+    if thread.holds.rules != now.rules and not lanes.overridden:
         found["rules"] = changed_rules(lanes.agents_text)
     if thread.holds.developer != now.developer:
         found["instructions"] = changed_developer(lanes.thread_developer)
@@ -204,11 +205,14 @@ def holds_of(lanes: LanePlan) -> Holds:
     )
 
 
-def _after_resume(stored: Holds, now: Holds) -> Holds:
+def _after_resume(stored: Holds, now: Holds, lanes: LanePlan) -> Holds:
     """What a conversation holds once its thread is loaded again.
 
-    Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured).
+    Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured). Beside an
+    AGENTS.override.md, which we keep from it, it says that no rules hold any more, so ours are said after that.
     """
+    if lanes.overridden:
+        return Holds(stored.context, now.rules, "", stored.tools)
     rules = now.rules if now.rules != NO_RULES else stored.rules or now.rules
     return Holds(stored.context, rules, stored.developer or now.developer, stored.tools)
 

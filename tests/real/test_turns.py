@@ -361,6 +361,29 @@ async def test_an_override_file_is_never_read_and_the_workspaces_own_rules_hold(
     ]
 
 
+async def test_an_override_file_that_appears_later_does_not_end_the_rules(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """A command of the model can write that file, so nothing that it says may switch the owner's rules off."""
+    override = workspace / "AGENTS.override.md"
+    last: list[RecordedRequest] = []
+    for process in (("one", "two"), ("three",)):
+        async with stage(codex, state, workspace, always(say("Yes."))) as play:
+            for text in process:
+                await play.ask(text, number=text)
+                override.write_text("OVERRIDE_M99", encoding="utf-8")
+        last.append(play.model.requests[-1])
+    override.unlink()
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        await play.ask("four", number="four")
+    last.append(play.model.requests[-1])
+    assert [count(request, "AGENTS.md is gone") for request in last] == [0, 0, 0]
+    assert [count(request, "OVERRIDE_M99") for request in last] == [0, 0, 0]
+    for request in last:
+        ending = [part.text for part in request.parts() if "AGENTS_M11" in part.text or "no longer appl" in part.text]
+        assert "AGENTS_M11" in ending[-1]
+
+
 async def test_rules_that_lead_to_the_memory_do_not_reach_a_group(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
