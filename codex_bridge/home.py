@@ -152,7 +152,7 @@ def forget_trust(home: Path) -> None:
     """Take out of a home's config.toml which folders Codex trusts.
 
     In a trusted folder it obeys `.codex/config.toml`, which a model could write, and it notes a folder as trusted by
-    itself (`docs/measured.md`). A file that is not there, or that Codex could not read either, is left alone.
+    itself (`docs/measured.md`). What Python cannot read, Codex may: it takes a byte order mark and newer TOML.
 
     Raises:
         TrustedFolderError: The file is written in a way that cannot be taken apart safely.
@@ -160,9 +160,10 @@ def forget_trust(home: Path) -> None:
     """
     path = home / "config.toml"
     try:
-        text = path.read_text("utf-8")
-        if "projects" not in text:
+        content = path.read_bytes()
+        if b"projects" not in content:
             return
+        text = content.decode("utf-8")
         import tomllib  # hardly any home has such a file
 
         settings = tomllib.loads(text)
@@ -179,8 +180,8 @@ def forget_trust(home: Path) -> None:
         return
     except OSError as error:
         raise StateFolderError(home, error.strerror or str(error)) from error
-    except ValueError:  # no UTF-8, or no TOML
-        return
+    except ValueError:  # no UTF-8, or no TOML of a kind that Python knows
+        raise TrustedFolderError(path) from None
 
 
 def _holds(text: str, settings: Mapping[str, object]) -> bool:

@@ -71,7 +71,6 @@ TRUSTED = '[projects."/workspace"]\ntrust_level = "trusted"\n'
         (f"[projects]\n\n{TRUSTED}[[x]]\ny = 1\n", "[[x]]\ny = 1\n"),
         (TRUSTED.rstrip(), ""),
         ('model = "projects"\n', 'model = "projects"\n'),
-        ("projects = [\n", "projects = [\n"),
     ],
 )
 def test_a_home_forgets_the_folders_that_it_trusts_and_keeps_the_rest(tmp_path: Path, before: str, after: str) -> None:
@@ -88,6 +87,10 @@ def test_a_home_forgets_the_folders_that_it_trusts_and_keeps_the_rest(tmp_path: 
         'projects."/workspace".trust_level = "trusted"\n',
         'projects = { "/workspace" = { trust_level = "trusted" } }\n',
         '[projects."/workspace"]\nnote = """\n[tui]\n"""\n',
+        f"\ufeff{TRUSTED}",
+        f'name = "\\e"\n{TRUSTED}',
+        f"x = {{ a = 1,\n }}\n{TRUSTED}",
+        "projects = [\n",
     ],
 )
 def test_trust_that_cannot_be_taken_out_safely_is_an_error_and_the_file_stays(tmp_path: Path, text: str) -> None:
