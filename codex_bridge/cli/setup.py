@@ -19,6 +19,7 @@ from codex_bridge.providers import Provider
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.config import Config, load_config, resolve_agent, this_machine
+from harness.config.roster import agent_id_of
 from harness.gather import Gatherer
 from harness.memory.index import MemoryIndex
 from harness.plain import in_workspace
@@ -84,14 +85,14 @@ def configured(config: Path | None, agent: str, workspace: Path | None) -> Confi
 
 
 def home_named(name: str, agent: str, root: Path) -> Home:
-    """The Codex home that `--codex-home` names.
+    """The Codex home that `--codex-home` names, of an agent by whatever spelling of its id.
 
     Raises:
         HomeMissingError: It is not the agent's own, and not there.
     """
     match name:
         case "own":
-            return own_home(root, agent)
+            return own_home(root, agent_id_of(agent))
         case "user":
             path = user_codex_home()
         case _:
