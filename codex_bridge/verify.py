@@ -24,10 +24,9 @@ from codex_bridge.home import agent_dir, own_home, private_dir
 from codex_bridge.lanes import HABITS, TURN_KEY
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import Part, RecordedRequest
-from codex_bridge.loopback.script import Action, CallTool, HttpError, Reply, Say, Usage, say
+from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, say
 from codex_bridge.params import OPENING_SANDBOX, ThreadSettings, thread_config, turn_start
 from codex_bridge.process import Launch
-from codex_bridge.rpc import JsonObject
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.besides import THREAD_FORK, ThreadForkParams
 from codex_bridge.wire.requests import TURN_START
@@ -179,14 +178,14 @@ async def verify(codex: CodexBinary, root: Path, *, model: str, catalogue: Catal
             server = await harness.ready()
             facts = server.capabilities.catalogue
             kind = facts.models[model].multi_agent if model in facts.models else None
-            course.begin(v2=kind == "v2")
-            await _step(problems, "the first turn", _turn(agent, "first", 1))
+            course.v2 = kind == "v2"
+            await _step(problems, "the first turn", _turn(course, agent, "first", 1))
             await _step(problems, "the subagents", _children(course))
-            await _step(problems, "the turn that fills the window", _turn(agent, "fill", 2))
-            await _step(problems, "the turn that begins with a compaction", _turn(agent, "go on", 3))
-            await _step(problems, "the turn after the compaction", _turn(agent, "after the compaction", 4))
+            await _step(problems, "the turn that fills the window", _turn(course, agent, "fill", 2))
+            await _step(problems, "the turn that begins with a compaction", _turn(course, agent, "go on", 3))
+            await _step(problems, "the turn after the compaction", _turn(course, agent, "after the compaction", 4))
         async with _running(launch, store, workspace, model) as (harness, agent):
-            turn = await _step(problems, "the turn of a new process", _turn(agent, "after the restart", 5))
+            turn = await _step(problems, "the turn of a new process", _turn(course, agent, "after the restart", 5))
             if turn is not None:
                 await _step(problems, "the turn of a fork", _fork(harness, turn, course))
         seen = course.seen
@@ -206,48 +205,48 @@ class _Course:
     def __init__(self) -> None:
         self.seen: dict[Observer, RecordedRequest] = {}
         self.changed = anyio.Event()
-        self._main = 0
-        self._v2 = False
+        self.v2 = False
+        """Which kind of subagents the model has."""
+        self._turn = ""
+        self._asked = 0
 
-    def begin(self, *, v2: bool) -> None:
-        """Know which kind of subagents the model has."""
-        self._v2 = v2
+    def begin(self, turn: str) -> None:
+        """The requests from now on belong to this turn."""
+        self._turn, self._asked = turn, 0
 
     def __call__(self, request: RecordedRequest) -> Action:
         if request.headers.get(SUBAGENT):
             forked = any(part.text == "first" for part in request.parts())
             self._note(Observer.FORKED if forked else Observer.FRESH, request)
             return say("Counted.")
-        self._main += 1
-        match self._main:
-            case 1:
+        self._asked += 1
+        # By turn and not by number: a subagent that reports back makes the turn ask once more, or not, as it happens.
+        match self._turn, self._asked:
+            case "first", 1:
                 self._note(Observer.ROOT, request)
                 return self._spawn("fresh", forked=False)
-            case 2:
+            case "first", 2:
                 return self._spawn("forked", forked=True)
-            case 3:
+            case "first", _:
                 return say("Done.")
-            case 4:
+            case "fill", _:
                 return Reply((Say("Full."),), usage=FULL)
-            case 5:
+            case "go on", 1:
                 return say("They talked about boats.")
-            case 6:
+            case "go on", _:
                 return say("On.")
-            case 7:
+            case "after the compaction", _:
                 self._note(Observer.COMPACTED, request)
                 return say("And on.")
-            case 8:
+            case "after the restart", _:
                 self._note(Observer.RESUMED, request)
                 return say("Here.")
-            case 9:
+            case _:
                 self._note(Observer.FORK, request)
                 return say("There.")
-            case _:
-                error: JsonObject = {"message": "the course is over", "type": "invalid_request_error"}
-                return HttpError(400, {"error": error})
 
     def _spawn(self, name: str, *, forked: bool) -> Reply:
-        if self._v2:
+        if self.v2:
             arguments: dict[str, Any] = {
                 "task_name": name,
                 "message": "count",
@@ -276,7 +275,8 @@ async def _step(problems: list[str], name: str, work: Awaitable[Value]) -> Value
     return None
 
 
-async def _turn(agent: Agent[CodexTurn], text: str, number: int) -> CodexTurn:
+async def _turn(course: "_Course", agent: Agent[CodexTurn], text: str, number: int) -> CodexTurn:
+    course.begin(text)
     turn = await agent.receive(_message(text, number))
     result = await turn.result()
     if result.outcome is not Outcome.ANSWERED:
@@ -303,6 +303,7 @@ async def _fork(harness: CodexHarness, turn: CodexTurn, course: "_Course") -> No
         developer_instructions=lanes.thread_developer,
         config=thread_config(lanes),
     )
+    course.begin("fork")
     forked = await client.call(THREAD_FORK, params)
     await client.call(TURN_START, turn_start(request, lanes, forked, SETTINGS))
     await course.until(Observer.FORK)
