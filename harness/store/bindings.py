@@ -5,9 +5,10 @@ SQLite in WAL mode, readable by the owner alone. Every call is one short transac
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -43,6 +44,9 @@ BUSY_SECONDS: Final = 5.0
 """How long a call waits for another process's write, the wait for the calls before it included."""
 BUSY_PAUSE: Final = 0.05
 """Seconds between two tries."""
+_CREATING: Final = threading.Lock()
+OPEN_PAUSE: Final = 0.01
+"""Seconds between two tries to switch the write-ahead log on."""
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 Value = TypeVar("Value")
@@ -189,16 +193,39 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
+def _create(path: Path) -> None:
+    """Create a store's file, closed to others; SQLite gives its side files the mode of the main one.
+
+    A file that is there is not opened here: to close it again would drop every lock that this process holds on it, also
+    those of other connections (sqlite.org/howtocorrupt.html, 2.2).
+    """
+    with _CREATING, suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch the log on. SQLite's own wait does not hold for this one statement: it fails at once where others open."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() >= deadline:
+                raise
+            time.sleep(OPEN_PAUSE)  # in a thread of its own, see `bindings_at`
+        else:
+            return
+
+
 def _opened(path: Path) -> sqlite3.Connection:
     try:
-        # SQLite gives its side files the mode of the main one.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _create(path)
         path.chmod(0o600)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         _migrate(connection, path)
         connection.execute("PRAGMA busy_timeout = 0")  # from here on `Bindings` waits, and holds no thread meanwhile
     except sqlite3.Error as error:
