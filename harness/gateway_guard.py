@@ -22,8 +22,6 @@ Path: TypeAlias = tuple[str, ...]
 
 ELEMENT: Final = "[]"
 ANY: Final = "*"
-LONGEST_READ: Final = 12_000
-"""UTF-16 units of a configuration that `config.get` gives at once."""
 _TUNING: Final = ("thinkingDefault", "subagents.thinking", "reasoningDefault", "fastModeDefault")
 WRITABLE: Final[tuple[Path, ...]] = tuple(
     tuple(text.split("."))
@@ -170,12 +168,13 @@ def _differing(before: Json, after: Json, path: Path) -> Iterable[tuple[Path, Js
     """The paths at which two values differ, each with what is there now."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
+            place = (*path, _literal_key(key))
             if key not in after:
-                yield (*path, _literal_key(key)), None
+                yield place, None
             elif key not in before:
-                yield from _added(after[key], (*path, _literal_key(key)))
+                yield from _added(after[key], place)
             else:
-                yield from _differing(before[key], after[key], (*path, _literal_key(key)))
+                yield from _differing(before[key], after[key], place)
         return
     old, new = _by_id(before), _by_id(after)
     if old is not None and new is not None:
@@ -189,7 +188,7 @@ def _differing(before: Json, after: Json, path: Path) -> Iterable[tuple[Path, Js
                 yield from _added(element, (*path, ELEMENT))
         return
     if _exact(before) != _exact(after):
-        if may_write(canonical(path)):
+        if may_write(path):
             yield from _added(after, path)
         else:
             yield path, after
