@@ -7,7 +7,7 @@ and keeps turns of one conversation apart.
 
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -24,14 +24,15 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.failures import refusal
-from codex_bridge.lanes import Lane, LanePlan, plan
+from codex_bridge.lanes import Lane, plan
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings, turn_start
 from codex_bridge.process import Launch, Server
 from codex_bridge.rpc import Json, Notified, Requested
+from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
-from codex_bridge.threads import Threads, changes, holds_of, is_gone, is_overridden
+from codex_bridge.threads import Threads, changes, holds_of, is_gone
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, read
@@ -102,9 +103,7 @@ class CodexHarness:
 
     def start(self, request: TurnRequest) -> CodexTurn:
         """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
-        turn = CodexTurn(
-            request, plan(request.composition, overridden=is_overridden(request.workspace)), self.interrupt
-        )
+        turn = CodexTurn(request, plan(request.composition, copied=is_overridden(request.workspace)), self.interrupt)
         if self._closed:
             _fail(turn, "The gateway is shutting down.")
         else:
@@ -234,7 +233,7 @@ class CodexHarness:
         self._turns[ledger.thread_id] = turn
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
         if not capabilities.honours_mode_text(model):
-            turn.lanes = _planned(turn.request, hears_mode=False)
+            turn.lanes = plan(turn.request.composition, copied=turn.lanes.copied, hears_mode=False)
         now, before = replace(holds_of(turn.lanes), tools=thread.holds.tools), thread.holds
         changed = changes(thread, now, turn.lanes)
         with_context = bool(now.context) and now.context != before.context
@@ -249,7 +248,8 @@ class CodexHarness:
             context_round=thread.context_round,
         )
         _tell_detours(turn, thread, model)
-        _tell_changes(turn, changed)
+        _tell_override(turn, thread)
+        _tell_changes(turn, before, changed)
         turn.sent.append(SentRequest(TURN_START.name, params))
         # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
         with anyio.CancelScope(shield=True):
@@ -398,10 +398,6 @@ def _lose(turn: CodexTurn, error: TransportError | None) -> None:
         turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail))
 
 
-def _planned(request: TurnRequest, *, hears_mode: bool = True) -> LanePlan:
-    return plan(request.composition, overridden=is_overridden(request.workspace), hears_mode=hears_mode)
-
-
 def _tell_detours(turn: CodexTurn, thread: OpenThread, model: str) -> None:
     """Say, once for each change, which layers travel another way because the model does not see their usual one."""
     names = tuple(
@@ -419,9 +415,19 @@ def _tell_detours(turn: CodexTurn, thread: OpenThread, model: str) -> None:
 _EDITED: Final = {"rules": "AGENTS.md", "instructions": "TOOLS.md or a further file"}
 
 
-def _tell_changes(turn: CodexTurn, changed: Mapping[str, object]) -> None:
-    if changed:
-        names = " and ".join(_EDITED[name] for name in changed)
+def _tell_override(turn: CodexTurn, thread: OpenThread) -> None:
+    """Say, once for each time that it appears, that Codex's own override file is not obeyed."""
+    overridden = is_overridden(turn.request.workspace)
+    if overridden and not thread.told_override:
+        path = turn.request.workspace / OVERRIDE
+        turn.buffer.push(Notice(f"{path} is not read: the rules of an agent stand in AGENTS.md; remove it."))
+    thread.told_override = overridden
+
+
+def _tell_changes(turn: CodexTurn, before: Holds, changed: Iterable[str]) -> None:
+    # Rules of which the conversation holds no version are only said to it again, see `threads.holds_of`.
+    names = " and ".join(_EDITED[name] for name in changed if name != "rules" or before.rules)
+    if names:
         turn.buffer.push(Notice(f"{names} changed since this conversation was told; this turn tells the new version."))
 
 

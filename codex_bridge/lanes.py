@@ -133,51 +133,62 @@ class LanePlan:
     turn_context: str
     """Files to quote before the person's words, once per conversation and state; empty when there are none."""
     turn_input: str
-    agents_text: str | None
-    """AGENTS.md as Codex should find it; None when it should find none."""
-    overridden: bool
-    """Whether Codex must not read the rules itself, since it would take an `AGENTS.override.md` for them."""
+    rules: str | None
+    """AGENTS.md, whoever reads it; None when there is none."""
+    developer_without_rules: str
+    """`thread_developer` without the copy of AGENTS.md that stands in it when `copied`."""
+    copied: bool
+    """Whether Codex must not read the rules itself, since it would take another file for them."""
     placed: tuple[Placed, ...]
     left_out: tuple[LeftOut, ...]
 
+    @property
+    def agents_text(self) -> str | None:
+        """AGENTS.md as Codex should find it; None when it should find none."""
+        return None if self.copied else self.rules
 
-def lanes_of(*, overridden: bool = False, hears_mode: bool = True) -> Mapping[LayerName, Lane]:
-    """The routing policy for a workspace with or without Codex's own override file, and for what the model honours.
+
+def lanes_of(*, copied: bool = False, hears_mode: bool = True) -> Mapping[LayerName, Lane]:
+    """The routing policy for rules that Codex may read or not, and for what the model honours.
 
     Codex reads `AGENTS.override.md` in place of AGENTS.md. No guard of ours has judged that file, and it may be a link
-    to the memory, so Codex reads neither then, and AGENTS.md travels as a copy.
+    to the memory, so Codex reads neither then, and AGENTS.md travels as a copy. The same holds when AGENTS.md is not
+    the file any more that was judged, see `codex_bridge.rules`.
     """
     lanes = dict(LANE_OF)
-    if overridden:
+    if copied:
         lanes[LayerName.AGENTS] = Lane.THREAD_DEVELOPER
     if not hears_mode:
         lanes.update({name: Lane.TURN_ADDED for name, lane in LANE_OF.items() if lane is Lane.TURN_DEVELOPER})
     return lanes
 
 
-def plan(composition: Composition, *, overridden: bool = False, hears_mode: bool = True) -> LanePlan:
+def plan(composition: Composition, *, copied: bool = False, hears_mode: bool = True) -> LanePlan:
     """Route every layer of a turn.
 
     Args:
         composition: The layers.
-        overridden: Whether an `AGENTS.override.md` stands in the workspace, see `lanes_of`.
+        copied: Whether the rules travel as a copy, see `lanes_of`.
         hears_mode: Whether the model sees our text of the Default mode.
 
     Raises:
         KeyError: A layer has no row in `LANE_OF`.
     """
-    lanes = lanes_of(overridden=overridden, hears_mode=hears_mode)
+    lanes = lanes_of(copied=copied, hears_mode=hears_mode)
     placed = tuple(Placed(layer, lanes[layer.name]) for layer in composition.layers)
     context = _in(placed, Lane.TURN_CONTEXT)
     agents = composition.get(LayerName.AGENTS)
+    developer = _in(placed, Lane.THREAD_DEVELOPER)
+    without_rules = _thread_developer([layer for layer in developer if layer is not agents])
     return LanePlan(
-        thread_developer=_thread_developer(_in(placed, Lane.THREAD_DEVELOPER)),
+        thread_developer=_thread_developer(developer) if agents in developer else without_rules,
         turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
         turn_added=_turn_added(_in(placed, Lane.TURN_ADDED)),
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
         turn_input="\n\n".join(layer.text for layer in _in(placed, Lane.TURN_INPUT)),
-        agents_text=agents.text if agents and not overridden else None,
-        overridden=overridden,
+        rules=agents.text if agents else None,
+        developer_without_rules=without_rules,
+        copied=copied,
         placed=placed,
         left_out=composition.left_out,
     )

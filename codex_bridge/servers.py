@@ -36,6 +36,8 @@ class OpenThread:
     """How often the server has forgotten the additional context of this thread."""
     added: frozenset[str] = frozenset()
     """Keys of the entries of the last turn that hold until they are contradicted."""
+    told_override: bool = False
+    """Whether the operator knows of the override file that stands in the workspace."""
     told: tuple[str, ...] = ()
     """What the operator was last told of where layers of a turn travel."""
 

@@ -1,15 +1,15 @@
 """Which thread a turn runs on: the one that is loaded, the one that is remembered, or a new one."""
 
 import logging
-import os.path
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
 from codex_bridge.errors import RpcError
-from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
+from codex_bridge.lanes import LanePlan, changed_developer, changed_rules, plan
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start
+from codex_bridge.rules import must_be_copied
 from codex_bridge.servers import Connection, OpenThread
 from codex_bridge.tools import Registered, registered
 from codex_bridge.turn import CodexTurn, SentRequest
@@ -20,20 +20,12 @@ from harness.turns import Notice
 
 logger = logging.getLogger(__name__)
 
-OVERRIDE = "AGENTS.override.md"
-"""Codex's own name for a file that takes the place of AGENTS.md (measured, `docs/measured.md`)."""
 GONE = ("no rollout found", "thread not found")
 """Words by which the server says that it has no such thread; it has one code for every refusal."""
 
 
 NO_RULES = "none"
 """Stands for the digest of an AGENTS.md that is not there."""
-
-
-def is_overridden(workspace: Path) -> bool:
-    """Whether Codex would read another file for the rules of a workspace than AGENTS.md."""
-    # A link that leads nowhere counts: it may lead somewhere by the time Codex looks.
-    return os.path.lexists(workspace / OVERRIDE)
 
 
 def is_gone(error: RpcError) -> bool:
@@ -81,6 +73,12 @@ class Threads:
             await self._rotate(connection, turn)
             bound, begun = None, self._forgotten[key]
         opened = None if bound is None else await self._resume(bound, connection, turn)
+        if opened is not None and _has_strangers_rules(opened, turn):
+            turn.buffer.push(
+                Notice("The rules were exchanged while this conversation was loaded; a new one was started.")
+            )
+            await self.forget(connection, key)
+            opened, begun = None, self._forgotten[key]
         fresh = opened is None
         if opened is None:
             opened = await self._start(connection, turn, begun, tools)
@@ -142,9 +140,9 @@ class Threads:
         key = turn.request.session_key
         for problem in tools.problems:
             turn.buffer.push(Notice(problem))
-        params = thread_start(turn.request, turn.lanes, self._settings, tools=tools.specs)
-        turn.sent.append(SentRequest(THREAD_START.name, params))
-        opened = await connection.server.client.call(THREAD_START, params)
+        opened = await self._start_once(connection, turn, tools)
+        if _has_strangers_rules(opened, turn):
+            opened = await self._start_once(connection, turn, tools)
         if self._still(key, begun):
             # First the store: a thread that is used without being remembered would be lost at the next start. And
             # before anybody can forget it: the store does one thing after the other.
@@ -153,8 +151,15 @@ class Threads:
             self._stale.discard(key)
         return opened
 
+    async def _start_once(self, connection: Connection, turn: CodexTurn, tools: Registered) -> ThreadOpened:
+        _judge_rules(turn)
+        params = thread_start(turn.request, turn.lanes, self._settings, tools=tools.specs)
+        turn.sent.append(SentRequest(THREAD_START.name, params))
+        return await connection.server.client.call(THREAD_START, params)
+
     async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened | None:
         """Load a thread from an earlier process; None when Codex no longer has it."""
+        _judge_rules(turn)
         params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings)
         turn.sent.append(SentRequest(THREAD_RESUME.name, params))
         try:
@@ -170,6 +175,23 @@ class Threads:
         return self._forgotten.get(session_key, 0) == begun
 
 
+def _judge_rules(turn: CodexTurn) -> None:
+    """Plan anew if Codex would find other rules now than when the turn was composed; it may have waited for long."""
+    copied = must_be_copied(turn.request.workspace, turn.request.composition)
+    if copied is not turn.lanes.copied:
+        turn.lanes = plan(turn.request.composition, copied=copied)
+
+
+def _has_strangers_rules(opened: ThreadOpened, turn: CodexTurn) -> bool:
+    """Whether the rules were exchanged between our look at them and Codex's; nothing may run on such a thread.
+
+    The thread has no turn of these rules yet, so letting go of it leaves nothing behind.
+    """
+    if turn.lanes.agents_text is None:
+        return False  # Codex was told to read nothing
+    return bool(opened.instruction_sources) and must_be_copied(turn.request.workspace, turn.request.composition)
+
+
 def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -> list[str]:
     """One sentence for each instruction file that Codex reads and should not, and for AGENTS.md if it does not."""
     own = str(workspace / "AGENTS.md")
@@ -177,8 +199,6 @@ def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -
     told = [f"Codex also reads instructions from {path}." for path in read if path != own]
     if lanes.agents_text is not None and own not in read:
         told.append(f"Codex does not read {own}, so the agent works without it.")
-    if lanes.overridden:
-        told.append(f"{workspace / OVERRIDE} is not read: the rules of an agent stand in AGENTS.md; remove it.")
     return told
 
 
@@ -188,11 +208,10 @@ def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, str]:
     A loaded thread takes in no edited file, and a resumed one only after a compaction (protocol reference, 3.2).
     """
     found: dict[str, str] = {}
-    # Beside an AGENTS.override.md the rules are a part of the developer text: they moved, and are not gone.
-    if thread.holds.rules != now.rules and not lanes.overridden:
-        found["rules"] = changed_rules(lanes.agents_text)
+    if thread.holds.rules != now.rules:
+        found["rules"] = changed_rules(lanes.rules)
     if thread.holds.developer != now.developer:
-        found["instructions"] = changed_developer(lanes.thread_developer)
+        found["instructions"] = changed_developer(lanes.developer_without_rules)
     return found
 
 
@@ -200,19 +219,19 @@ def holds_of(lanes: LanePlan) -> Holds:
     """What a conversation holds that was told everything of these lanes."""
     return Holds(
         context=digest_of(lanes.turn_context),
-        rules=digest_of(lanes.agents_text) if lanes.agents_text is not None else NO_RULES,
-        developer=digest_of(lanes.thread_developer),
+        rules=digest_of(lanes.rules) if lanes.rules is not None else NO_RULES,
+        developer=digest_of(lanes.developer_without_rules),
     )
 
 
 def _after_resume(stored: Holds, now: Holds, lanes: LanePlan) -> Holds:
     """What a conversation holds once its thread is loaded again.
 
-    Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured). Beside an
-    AGENTS.override.md, which we keep from it, it says that no rules hold any more, so ours are said after that.
+    Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured). When it is kept from
+    reading the file, it says that no rules hold any more, so ours are said after that.
     """
-    if lanes.overridden:
-        return Holds(stored.context, now.rules, "", stored.tools)
+    if lanes.copied:
+        return Holds(stored.context, "", stored.developer or now.developer, stored.tools)
     rules = now.rules if now.rules != NO_RULES else stored.rules or now.rules
     return Holds(stored.context, rules, stored.developer or now.developer, stored.tools)
 

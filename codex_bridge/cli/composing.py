@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Final
 
 from codex_bridge.lanes import HABITS, LanePlan, lanes_of, plan
-from codex_bridge.threads import is_overridden
+from codex_bridge.rules import must_be_copied
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
 from harness.inbound import ChatKind, InboundMessage
@@ -116,9 +116,9 @@ async def on_codex(look: Look) -> OnCodex:
     """Compose a turn for Codex."""
     settings = look.settings
     gathered = await Gatherer(settings, HABITS).gather(_situation(look, tools=frozenset(MEMORY_TOOLS)))
-    overridden = is_overridden(settings.workspace)
-    lanes = {name: lane.value for name, lane in lanes_of(overridden=overridden).items()}
-    lane_plan = plan(gathered.composition, overridden=overridden)
+    copied = must_be_copied(settings.workspace, gathered.composition)
+    lanes = {name: lane.value for name, lane in lanes_of(copied=copied).items()}
+    lane_plan = plan(gathered.composition, copied=copied)
     return OnCodex(gathered, lane_plan, report_of(gathered, str(settings.workspace), lanes))
 
 

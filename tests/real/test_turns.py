@@ -346,44 +346,6 @@ async def test_a_refused_rules_file_does_not_come_in_through_codex_either(
     assert any("outside the workspace" in each.reason for each in turn.lanes.left_out)
 
 
-async def test_an_override_file_is_never_read_and_the_workspaces_own_rules_hold(
-    codex: CodexBinary, state: Path, workspace: Path
-) -> None:
-    """No guard judged that file, and it may be a link to the memory."""
-    (workspace / "AGENTS.override.md").symlink_to("MEMORY.md")
-    async with stage(codex, state, workspace, in_turn([say("Yes."), say("Again.")])) as play:
-        turn = await play.agent.receive(group_message("hi"))
-        events = await events_of(turn)
-    (request,) = play.model.requests
-    assert (count(request, "MEM_M77"), places(request, "AGENTS_M11")) == (0, ["developer"])
-    assert [event.text for event in events if isinstance(event, Notice)] == [
-        f"{workspace}/AGENTS.override.md is not read: the rules of an agent stand in AGENTS.md; remove it.",
-    ]
-
-
-async def test_an_override_file_that_appears_later_does_not_end_the_rules(
-    codex: CodexBinary, state: Path, workspace: Path
-) -> None:
-    """A command of the model can write that file, so nothing that it says may switch the owner's rules off."""
-    override = workspace / "AGENTS.override.md"
-    last: list[RecordedRequest] = []
-    for process in (("one", "two"), ("three",)):
-        async with stage(codex, state, workspace, always(say("Yes."))) as play:
-            for text in process:
-                await play.ask(text, number=text)
-                override.write_text("OVERRIDE_M99", encoding="utf-8")
-        last.append(play.model.requests[-1])
-    override.unlink()
-    async with stage(codex, state, workspace, always(say("Yes."))) as play:
-        await play.ask("four", number="four")
-    last.append(play.model.requests[-1])
-    assert [count(request, "AGENTS.md is gone") for request in last] == [0, 0, 0]
-    assert [count(request, "OVERRIDE_M99") for request in last] == [0, 0, 0]
-    for request in last:
-        ending = [part.text for part in request.parts() if "AGENTS_M11" in part.text or "no longer appl" in part.text]
-        assert "AGENTS_M11" in ending[-1]
-
-
 async def test_rules_that_lead_to_the_memory_do_not_reach_a_group(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
