@@ -4,7 +4,6 @@ Touches the disk. The file is nobody else's to read, and what a person deletes f
 one that is broken, or of another version, is thrown away and built again, as it holds nothing that the notes do not.
 """
 
-import os
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -13,11 +12,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
+from harness.store.private_file import open_private, primary_code
+
 DATABASE = "memory-index.sqlite3"
 VERSION = 2
 """Raised when the shape changes, or what an index may hold: those of version 1 kept the words of deleted notes."""
-BUSY_SECONDS = 5.0
-"""How long to wait for another process that is writing."""
 
 _SCHEMA = """
 CREATE TABLE notes (
@@ -83,7 +82,7 @@ class IndexStore:
             try:
                 return self._attempt(work)
             except sqlite3.DatabaseError as error:
-                if _primary(error) in _OUTSIDE:
+                if primary_code(error) in _OUTSIDE:
                     raise self._unavailable(error) from error
             self._discard()
             try:
@@ -116,12 +115,8 @@ class IndexStore:
 
     def _connect(self) -> sqlite3.Connection:
         _make_private_folder(self._path.parent)
-        _make_private(self._path)
-        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection = open_private(self._path)
         try:
-            # Before anything is written: pages that become free are overwritten, not only forgotten.
-            connection.execute("PRAGMA secure_delete = ON").fetchone()
-            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
             with connection:
@@ -177,17 +172,3 @@ def _make_private_folder(folder: Path) -> None:
         # In a folder of another owner, such as a mounted volume, the file's own mode has to do.
         with suppress(PermissionError):
             folder.chmod(0o700)
-
-
-def _make_private(path: Path) -> None:
-    """Make sure that the database is there and its owner's alone; SQLite gives its side files the same mode."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        if stat.S_IMODE(os.fstat(descriptor).st_mode) != 0o600:
-            os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
-
-
-def _primary(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF

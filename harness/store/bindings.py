@@ -3,12 +3,10 @@
 SQLite in WAL mode, readable by the owner alone. Every call is one short transaction in a worker thread.
 """
 
-import os
 import sqlite3
-import threading
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -17,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from harness.errors import StoreError
+from harness.store.private_file import is_busy, open_private
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS bindings (
@@ -44,10 +43,6 @@ BUSY_SECONDS: Final = 5.0
 """How long a call waits for another process's write, the wait for the calls before it included."""
 BUSY_PAUSE: Final = 0.05
 """Seconds between two tries."""
-_CREATING: Final = threading.Lock()
-OPEN_PAUSE: Final = 0.01
-"""Seconds between two tries to switch the write-ahead log on."""
-_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 Value = TypeVar("Value")
 
@@ -151,14 +146,9 @@ class Bindings:
                 try:
                     return await anyio.to_thread.run_sync(transaction)
                 except sqlite3.Error as error:
-                    if not _is_busy(error) or time.monotonic() >= deadline:
+                    if not is_busy(error) or time.monotonic() >= deadline:
                         raise StoreError(f"The store {self._path} cannot be used: {error}.") from error
                 await anyio.sleep(BUSY_PAUSE)
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    # The low byte is the kind, what is above it the case; an error of the module itself has no code.
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
 
 
 @asynccontextmanager
@@ -193,39 +183,12 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def _create(path: Path) -> None:
-    """Create a store's file, closed to others; SQLite gives its side files the mode of the main one.
-
-    A file that is there is not opened here: to close it again would drop every lock that this process holds on it, also
-    those of other connections (sqlite.org/howtocorrupt.html, 2.2).
-    """
-    with _CREATING, suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch the log on. SQLite's own wait does not hold for this one statement: it fails at once where others open."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() >= deadline:
-                raise
-            time.sleep(OPEN_PAUSE)  # in a thread of its own, see `bindings_at`
-        else:
-            return
-
-
 def _opened(path: Path) -> sqlite3.Connection:
     try:
-        _create(path)
-        path.chmod(0o600)
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection = open_private(path)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error
     try:
-        _write_ahead(connection)
         _migrate(connection, path)
         connection.execute("PRAGMA busy_timeout = 0")  # from here on `Bindings` waits, and holds no thread meanwhile
     except sqlite3.Error as error:
