@@ -15,6 +15,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
+from codex_bridge.children import Children
 from codex_bridge.errors import (
     CallTimeoutError,
     CodexError,
@@ -35,7 +36,7 @@ from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.threads import Threads, changes, holds_of, is_gone
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
-from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, read
+from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, Wire, read
 from codex_bridge.wire.requests import (
     THREAD_REVERT,
     TURN_INTERRUPT,
@@ -46,7 +47,7 @@ from codex_bridge.wire.requests import (
 from harness.errors import HarnessError
 from harness.store.bindings import Bindings, Holds
 from harness.tasks import beside
-from harness.turns import Notice, TurnRequest, TurnResult
+from harness.turns import Notice, SubagentFinished, TurnRequest, TurnResult
 from harness.units import utf16_units
 
 BACKEND: Final = "codex"
@@ -63,6 +64,10 @@ REVERT_DEADLINE: Final = 5.0
 logger = logging.getLogger("codex_bridge")
 
 
+def _ignore(request: TurnRequest, event: SubagentFinished) -> None:
+    """Do nothing with a late subagent: the log has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class CodexSettings:
     """How the bridge runs one agent."""
@@ -71,6 +76,8 @@ class CodexSettings:
     agent: str = "main"
     threads: ThreadSettings = field(default_factory=ThreadSettings)
     turn_deadline: float = TURN_DEADLINE
+    on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = _ignore
+    """Hears of a subagent that ended after the turn that it worked for, whose stream is over by then."""
 
 
 class CodexHarness:
@@ -94,6 +101,7 @@ class CodexHarness:
         )
         self._queues: dict[str, anyio.Lock] = {}
         self._turns: dict[str, CodexTurn] = {}
+        self._children: Children[CodexTurn] = Children(self._turn_of)
         self._closed = False
 
     @property
@@ -284,6 +292,7 @@ class CodexHarness:
             return
         with anyio.move_on_after(INTERRUPT_DEADLINE):
             await self._interrupt(turn, ledger, connection)
+        await self._stop_subagents(turn, connection)
         if turn.buffer.result is not None:
             return
         # Whatever is sent to this thread now would join the turn that does not end.
@@ -313,9 +322,19 @@ class CodexHarness:
             else:
                 await turn.buffer.wait()
 
+    async def _stop_subagents(self, turn: CodexTurn, connection: Connection) -> None:
+        """They would go on working for a turn that was stopped (protocol reference, 3.6)."""
+        for ledger in self._children.of(turn):
+            params = TurnInterruptParams(thread_id=ledger.thread_id, turn_id=ledger.turn_id)
+            try:
+                await connection.server.client.call(TURN_INTERRUPT, params, deadline=INTERRUPT_DEADLINE)
+            except CodexError as error:
+                logger.warning("interrupting a subagent of %s: %s", turn.request.session_key, error)
+
     # what the server says
 
     def _on_loss(self, error: TransportError | None) -> None:
+        self._children.lose()
         for turn in list(self._turns.values()):
             _lose(turn, error)
 
@@ -330,11 +349,34 @@ class CodexHarness:
                 logger.warning("codex: %s", mask(summary))
             case _:
                 thread = notification.params.get("threadId")
-                turn = self._turns.get(thread) if isinstance(thread, str) else None
-                if turn is not None and turn.ledger is not None:
-                    turn.push(turn.ledger.see(wire))
+                if isinstance(thread, str):
+                    self._on_thread(thread, wire)
                 if isinstance(wire, ItemCompleted) and isinstance(wire.item, CompactionItem):
                     self._on_compaction(wire.thread_id)
+
+    def _on_thread(self, thread: str, wire: Wire) -> None:
+        turn = self._turns.get(thread)
+        if turn is not None and turn.ledger is not None:
+            turn.push(turn.ledger.see(wire))
+        elif (told := self._children.see(thread, wire)) is not None:
+            parent, event = told
+            if isinstance(event, SubagentFinished):
+                self._on_subagent(parent, event)
+            parent.buffer.push(event)
+
+    def _on_subagent(self, parent: CodexTurn, event: SubagentFinished) -> None:
+        if parent.ledger is not None:
+            parent.ledger.count_subagent(event.result.usage)
+        if parent.buffer.result is not None:  # nobody reads the turn's events any more
+            logger.info("a subagent of %s ended after its turn: %s", parent.request.session_key, event.result.usage)
+            try:
+                self._settings.on_late_subagent(parent.request, event)
+            except Exception:  # the gateway's own code must not end the connection
+                logger.exception("on_late_subagent")
+
+    def _turn_of(self, turn_id: str) -> CodexTurn | None:
+        turns = self._turns.values()
+        return next((turn for turn in turns if turn.ledger is not None and turn.ledger.turn_id == turn_id), None)
 
     def _on_compaction(self, thread_id: str) -> None:
         """A summary took the place of the conversation, the quoted files in it too: the next turn quotes them anew."""

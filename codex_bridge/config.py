@@ -76,6 +76,8 @@ class AppServer(Section):
     clear_env: Texts = ()
     remote_workspace_root: str | None = None
     code_mode_only: bool = False
+    subagents: bool = True
+    """Ours: whether the model may start agents of Codex's own."""
     request_timeout_ms: Whole = 60_000
     turn_completion_idle_timeout_ms: Whole = 60_000
     post_tool_raw_assistant_completion_idle_timeout_ms: Whole = 300_000
@@ -145,6 +147,7 @@ def thread_settings(config: CodexConfig, environ: Mapping[str, str]) -> ThreadSe
     preset = _PRESETS[_MODES.get(environ.get(f"{ENVIRONMENT}MODE", "")) or server.mode]
     return ThreadSettings(
         sandbox=_SANDBOXES.get(environ.get(f"{ENVIRONMENT}SANDBOX", "")) or server.sandbox or preset.sandbox,
+        subagents=server.subagents,
         direct_tools=config.codex_dynamic_tools_loading == "direct",
         without_tools=config.codex_dynamic_tools_exclude,
         approval_policy=_POLICIES.get(environ.get(f"{ENVIRONMENT}APPROVAL_POLICY", ""))

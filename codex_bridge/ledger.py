@@ -115,6 +115,7 @@ class TurnLedger:
         self._early: list[Wire] = []
         self._messages: dict[str, _Message] = {}
         self._usage = Usage()
+        self._usage_of_subagents = Usage()
         self._given_up = ""
         self._evidence = Evidence()
 
@@ -148,6 +149,10 @@ class TurnLedger:
     def fail(self, sentence: str, detail: str = "") -> list[TurnEvent]:
         """The turn cannot go on, by our own decision."""
         return self._end(Outcome.FAILED, sentence, detail)
+
+    def count_subagent(self, usage: Usage) -> None:
+        """A subagent of this turn is done and used so much."""
+        self._usage_of_subagents += usage
 
     def give_up(self, sentence: str) -> None:
         """The turn is being interrupted by our own decision: its end is a failure, told with `sentence`."""
@@ -205,12 +210,8 @@ class TurnLedger:
             case TokenUsageUpdated(token_usage=counted):
                 # `last` is one model request; a turn may make several.
                 last = counted.last
-                self._usage = replace(
-                    self._usage,
-                    input=self._usage.input + last.input_tokens,
-                    cached=self._usage.cached + last.cached_input_tokens,
-                    output=self._usage.output + last.output_tokens,
-                    reasoning=self._usage.reasoning + last.reasoning_output_tokens,
+                self._usage += Usage(
+                    last.input_tokens, last.cached_input_tokens, last.output_tokens, last.reasoning_output_tokens
                 )
                 return (UsageCounted(self._usage, counted.model_context_window),)
             case PlanUpdated(plan=steps, explanation=explanation):
@@ -302,6 +303,7 @@ class TurnLedger:
             conversation=self.thread_id,
             turn=self.turn_id,
             usage=self._usage,
+            usage_of_subagents=self._usage_of_subagents,
             evidence=self._evidence,
         )
         return [Finished(result)]

@@ -51,6 +51,8 @@ class ThreadSettings:
     sandbox: SandboxMode = "workspace-write"
     """What the commands of its turns may do."""
     approval_policy: ApprovalPolicy = "on-request"
+    subagents: bool = True
+    """Whether the model may start agents of Codex's own."""
     direct_tools: bool = False
     """The model sees every tool at once, and looks for none."""
     without_tools: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ def thread_start(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes),
+        config=thread_config(lanes, settings),
         developer_instructions=lanes.thread_developer,
         personality="none",
         service_name=SERVICE_NAME,
@@ -88,7 +90,7 @@ def thread_resume(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes),
+        config=thread_config(lanes, settings),
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
@@ -152,10 +154,12 @@ def _sandbox_policy(mode: SandboxMode) -> SandboxPolicy:
     return SandboxPolicy(type=_KIND_OF[mode])
 
 
-def thread_config(lanes: LanePlan) -> dict[str, object]:
+def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object]:
     """The settings of Codex that every thread is opened with."""
     agents = lanes.agents_text
-    return {
+    # The one switch that works on every model (protocol reference, 3.6).
+    off: dict[str, object] = {} if settings.subagents else {"agents.enabled": False}
+    return off | {
         # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
         # Zero when none should be read: one that the guard refused must not come in by this door.
         "project_doc_max_bytes": 0 if agents is None else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace"))),

@@ -301,7 +301,7 @@ async def _fork(harness: CodexHarness, turn: CodexTurn, course: "_Course") -> No
         approval_policy=SETTINGS.approval_policy,
         sandbox=OPENING_SANDBOX,
         developer_instructions=lanes.thread_developer,
-        config=thread_config(lanes),
+        config=thread_config(lanes, SETTINGS),
     )
     course.begin("fork")
     forked = await client.call(THREAD_FORK, params)

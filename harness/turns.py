@@ -164,6 +164,14 @@ class Usage:
     output: int = 0
     reasoning: int = 0
 
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.cached + other.cached,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class UsageCounted:
@@ -242,7 +250,26 @@ class TurnResult:
     turn: str = ""
     """The backend's id of the turn."""
     usage: Usage = Usage()
+    """Its own, without that of its subagents."""
+    usage_of_subagents: Usage = Usage()
+    """Of those that were done before the turn was."""
     evidence: Evidence = Evidence()
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStarted:
+    """Another agent works for the turn from now on. What it says is not the turn's, and is not streamed."""
+
+    agent: str
+    """The backend's id of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentFinished:
+    """Another agent is done, and what came of it: its own answer, usage and evidence."""
+
+    agent: str
+    result: TurnResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +293,8 @@ TurnEvent: TypeAlias = (
     | ToolFinished
     | UsageCounted
     | Compacted
+    | SubagentStarted
+    | SubagentFinished
     | Notice
     | Finished
 )

@@ -128,6 +128,8 @@ class Turn(Received):
     """One turn. Only its id can be relied on; `items` holds at most the final message."""
 
     id: str
+    root_turn_id: Annotated[str, or_else("")] = ""
+    """The turn that this one goes back to: its own id, or for a subagent's turn the one that it works for."""
     status: Annotated[str, known("completed", "interrupted", "failed", "inProgress"), or_else("")] = ""
     items: Annotated[tuple[Item, ...], or_else(())] = ()
     error: Annotated[TurnError | None, or_else(None)] = None

@@ -27,6 +27,7 @@ def test_an_empty_subtree_is_every_default() -> None:
         ("{appServer: {mode: 'guardian'}}", {}, ThreadSettings("workspace-write", "on-request")),
         ("{appServer: {mode: 'yolo', sandbox: 'read-only'}}", {}, ThreadSettings("read-only", "never")),
         ("{appServer: {approvalPolicy: 'untrusted'}}", {}, ThreadSettings("workspace-write", "untrusted")),
+        ("{appServer: {subagents: false}}", {}, ThreadSettings(subagents=False)),
         ("{appServer: {sandbox: 'read-only'}}", {"MODE": "yolo"}, ThreadSettings("read-only", "never")),
         ("{}", {"SANDBOX": "danger-full-access", "APPROVAL_POLICY": "never"},
          ThreadSettings("danger-full-access", "never")),

@@ -1,6 +1,6 @@
 """A real app-server with a scripted model, in one block."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.plain import plain_settings
 from harness.store.bindings import Bindings, bindings_at
 from harness.toolbox import Toolbox
-from harness.turns import Notice, TurnEvent, TurnResult
+from harness.turns import Notice, SubagentFinished, TurnEvent, TurnRequest, TurnResult
 
 LIMIT = 30.0
 """Seconds that any wait of a real test may take; a turn needs a fifth of one."""
@@ -64,6 +64,7 @@ async def stage(
     overrides: Sequence[tuple[str, str]] = (),
     catalogue: CatalogueMode = "auto",
     toolbox: Toolbox | None = None,
+    on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
     folder = private_dir(agent_dir(state, "main"))
@@ -71,7 +72,8 @@ async def stage(
     with anyio.fail_after(LIMIT):
         async with loopback_model(script) as stand_in, bindings_at(folder / "bridge.sqlite") as bindings:
             launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides, catalogue)
-            async with codex_harness(CodexSettings(launch, threads=settings or ThreadSettings()), bindings) as harness:
+            how = CodexSettings(launch, threads=settings or ThreadSettings(), on_late_subagent=on_late_subagent)
+            async with codex_harness(how, bindings) as harness:
                 yield Stage(
                     stand_in,
                     harness,

@@ -1,0 +1,71 @@
+"""The subagents of running turns: what each of them used and how it ended.
+
+Pure. A subagent has a thread of its own that speaks on the same connection, without any word of its beginning. Its
+turns name the turn that they go back to (`rootTurnId`, measured on both versions), and by that it is known: nothing
+that it says is taken for its parent's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from codex_bridge.ledger import TurnLedger
+from codex_bridge.wire.notifications import TurnBegan, Wire
+from harness.turns import Finished, SubagentFinished, SubagentStarted
+
+ParentT = TypeVar("ParentT")
+
+
+@dataclass(frozen=True, slots=True)
+class Child(Generic[ParentT]):
+    """A subagent at work."""
+
+    parent: ParentT
+    ledger: TurnLedger
+
+
+class Children(Generic[ParentT]):
+    """Follows the subagents of one connection, and of all turns on it.
+
+    Args:
+        parent_of: Finds the turn with an id of the server's; None for a turn that is none of ours.
+    """
+
+    def __init__(self, parent_of: Callable[[str], ParentT | None]) -> None:
+        self._parent_of = parent_of
+        self._at_work: dict[str, Child[ParentT]] = {}
+
+    def see(self, thread_id: str, wire: Wire) -> tuple[ParentT, SubagentStarted | SubagentFinished] | None:
+        """Take in a notification of a thread that is no conversation of ours; gives what its parent should hear."""
+        if isinstance(wire, TurnBegan):
+            return self._begin(wire)
+        child = self._at_work.get(thread_id)
+        if child is None:
+            return None
+        for event in child.ledger.see(wire):
+            if isinstance(event, Finished):
+                del self._at_work[thread_id]
+                return child.parent, SubagentFinished(thread_id, event.result)
+        return None
+
+    def of(self, parent: ParentT) -> tuple[TurnLedger, ...]:
+        """The accounts of those that work for a turn now."""
+        return tuple(child.ledger for child in self._at_work.values() if child.parent is parent)
+
+    def lose(self) -> None:
+        """The server is gone, and all of them with it."""
+        self._at_work.clear()
+
+    def _begin(self, began: TurnBegan) -> tuple[ParentT, SubagentStarted] | None:
+        root = began.turn.root_turn_id
+        known = self._at_work.get(began.thread_id)
+        # One that is spoken to again may be at work for another turn than at first.
+        parent = None if root == began.turn.id else self._parent_of(root)
+        parent = known.parent if parent is None and known is not None else parent
+        if parent is None:
+            return None
+        ledger = TurnLedger(began.thread_id)
+        ledger.accept(began.turn)
+        ledger.see(began)
+        self._at_work[began.thread_id] = Child(parent, ledger)
+        return parent, SubagentStarted(began.thread_id)
