@@ -24,7 +24,7 @@ from codex_bridge.errors import (
     TransportError,
     UnreadableAnswerError,
 )
-from codex_bridge.failures import refusal
+from codex_bridge.failures import Trouble, refusal, told, trouble_of
 from codex_bridge.lanes import Lane, plan
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
@@ -33,7 +33,7 @@ from codex_bridge.process import Launch, Server
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
-from codex_bridge.threads import Threads, changes, holds_of, is_gone
+from codex_bridge.threads import Threads, changes, holds_of
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, Wire, read
@@ -206,7 +206,7 @@ class CodexHarness:
         try:
             await self._begin(connection, thread, turn)
         except RpcError as error:
-            if not is_gone(error):
+            if trouble_of(error) is not Trouble.GONE:
                 raise
             # The server unloaded the thread without our noticing; nothing of this turn ran.
             self._turns.pop(thread.opened.thread.id, None)
@@ -226,7 +226,7 @@ class CodexHarness:
                 connection = await self._servers.get()
                 return connection, await self._threads.open(connection, turn)
             except ConnectionLostError as error:
-                if last:
+                if last or trouble_of(error) is not Trouble.CONNECTION:
                     raise
                 logger.warning("the app-server went away before a turn could begin (%s); once more", error)
             except CallTimeoutError:
@@ -315,6 +315,8 @@ class CodexHarness:
                 await connection.server.client.call(TURN_INTERRUPT, params, deadline=INTERRUPT_DEADLINE)
             except RpcError as error:
                 logger.info("interrupting turn %s: %s", ledger.turn_id, error)
+                if trouble_of(error) is Trouble.GONE:
+                    return  # the server has let go of the thread, and of the turn with it
                 await anyio.sleep(INTERRUPT_PAUSE)
             except CodexError as error:
                 logger.warning("interrupting turn %s: %s", ledger.turn_id, error)
@@ -435,7 +437,8 @@ def _lose(turn: CodexTurn, error: TransportError | None) -> None:
     detail = error.detail if isinstance(error, ConnectionLostError) else ""
     cause = error.cause if isinstance(error, ConnectionLostError) else str(error)
     if turn.ledger is None:
-        _fail(turn, f"Codex could not be started: {cause}.", detail)
+        why = told(trouble_of(error)) if error is not None else ""
+        _fail(turn, f"Codex could not be started: {cause}." + (f" {why}" if why else ""), detail)
     else:
         turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail))
 

@@ -1,13 +1,123 @@
-"""What to tell a person about a failed turn: one short sentence, without the provider's JSON.
+"""What a failure means: what becomes of the conversation, and one short sentence for a person.
 
-Pure. The provider's own words go to the log.
+Pure. The server has one code for nearly every refusal, so this is the one place that reads its words; each of them was
+provoked on both pinned versions (`docs/measured.md`). The provider's own words go to the log.
 """
 
 from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
 from typing import Final, cast
 
-from codex_bridge.errors import RpcError
+from codex_bridge.errors import (
+    CallTimeoutError,
+    CodexError,
+    ConnectionLostError,
+    NotSignedInError,
+    OverloadedError,
+    RpcError,
+)
 from codex_bridge.wire.requests import TurnError
+
+
+class Trouble(Enum):
+    """What can go wrong between a conversation and its answer."""
+
+    GONE = "Codex does not have the thread"
+    UNREADABLE = "Codex has the thread and cannot read it"
+    WRITER = "another process has the thread open"
+    BUSY = "the thread, or a database of Codex, is busy for the moment"
+    LOGIN = "the login is missing, expired or refused"
+    DISK = "Codex cannot write"
+    OVERFLOW = "the conversation is too long for the model"
+    CONNECTION = "the server went away"
+    SILENCE = "the server does not answer"
+    OTHER = "anything else"
+
+
+class Rule(Enum):
+    """What becomes of the conversation (spec 4)."""
+
+    FRESH = "go on in a fresh thread that is told what was said before"
+    ASIDE = "answer on a thread of its own, and keep the one that is bound"
+    AGAIN = "keep the thread, and try once more"
+    KEEP = "keep the thread, and say what to do"
+
+
+RULES: Final[Mapping[Trouble, Rule]] = MappingProxyType(
+    {
+        Trouble.GONE: Rule.FRESH,
+        Trouble.UNREADABLE: Rule.FRESH,
+        Trouble.WRITER: Rule.KEEP,
+        Trouble.BUSY: Rule.AGAIN,
+        Trouble.LOGIN: Rule.KEEP,
+        Trouble.DISK: Rule.KEEP,
+        Trouble.OVERFLOW: Rule.FRESH,
+        Trouble.CONNECTION: Rule.AGAIN,
+        Trouble.SILENCE: Rule.KEEP,
+        # A thread that cannot be loaded for a reason that nobody knows may be sound: it is neither used nor let go.
+        Trouble.OTHER: Rule.ASIDE,
+    }
+)
+"""The rule of each trouble."""
+
+_WORDS: Final[tuple[tuple[Trouble, tuple[str, ...]], ...]] = (
+    # The order counts: what the disk refuses is told in longer sentences that also name a thread.
+    (
+        Trouble.DISK,
+        (
+            "no space left on device",
+            "read-only file system",
+            "permission denied",
+            "input/output error",
+            "disk quota exceeded",
+            "too many open files",
+            "disk i/o error",
+            "database or disk is full",
+            "attempt to write a readonly database",
+            "unable to open database file",
+        ),
+    ),
+    (Trouble.BUSY, ("database is locked", "database table is locked", "activeturnnotsteerable", "draining")),
+    (Trouble.WRITER, ("already has an active writer",)),
+    (
+        Trouble.LOGIN,
+        ("access token could not be refreshed", "failed to refresh token", "unauthorized (401)", "sign in again"),
+    ),
+    (
+        Trouble.UNREADABLE,
+        (
+            "failed to read session metadata",
+            "failed to read thread",
+            "failed to open thread history",
+            "file is not a database",
+            "database disk image is malformed",
+        ),
+    ),
+    (
+        Trouble.GONE,
+        (
+            "no rollout found",
+            "thread not found",
+            "missing source rollout",
+            "is archived",
+            # A thread keeps its provider, and one that is configured no longer takes it along.
+            "which is no longer configured",
+            "model provider `",
+            "invalid thread id",
+            "invalid session id",
+        ),
+    ),
+)
+"""Words of a refusal, in lower case, by what they mean."""
+_TOO_LONG: Final = (
+    "context_length_exceeded",
+    "maximum context length",
+    "context window",
+    "prompt is too long",
+    "input is too long",
+)
+"""How providers say that a conversation does not fit; Codex 0.163 passes their words on under the name "other"."""
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "contextWindowExceeded": "The conversation no longer fits into the model's window.",
@@ -19,7 +129,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "httpConnectionFailed": "The model provider could not be reached.",
     "responseStreamConnectionFailed": "The model provider could not be reached.",
     "responseStreamDisconnected": "The connection to the model provider broke off.",
-    "unauthorized": "The model provider did not accept the login.",
+    "unauthorized": "The login has expired; sign in again with codex-bridge login.",
     "badRequest": "The model provider did not accept the request.",
     "sandboxError": "The sandbox for commands could not be set up.",
 }
@@ -29,35 +139,96 @@ _BY_STATUS: Final[Mapping[int, str]] = {
     402: "The model provider asks for payment.",
     403: "The model provider did not accept the login.",
     404: "The model provider does not know this model, or its address is wrong.",
+    413: "The conversation no longer fits into the model's window.",
 }
 """By the HTTP status of a failed connection, which Codex reports alike for all of them (measured)."""
-_REFUSALS: Final[tuple[tuple[str, str], ...]] = (
-    (
-        "already has an active writer",
-        "Another process, a gateway or codex-bridge, has this conversation open; close it there and try again.",
+_SAID: Final[Mapping[Trouble, str]] = {
+    Trouble.GONE: "Codex no longer has this conversation.",
+    Trouble.UNREADABLE: "Codex cannot read this conversation any more.",
+    Trouble.WRITER: (
+        "Another process, a gateway or codex-bridge, has this conversation open; close it there and try again."
     ),
+    Trouble.BUSY: "Codex is busy with this conversation; please try again shortly.",
+    Trouble.LOGIN: "The login has expired or is not accepted; sign in again with codex-bridge login.",
+    Trouble.DISK: "Codex cannot write to its disk; make room, or give its folder back its rights, and try again.",
+    Trouble.OVERFLOW: "The conversation no longer fits into the model's window.",
+}
+_REFUSALS: Final[tuple[tuple[str, str], ...]] = (
     ("failed to load configuration", "Codex cannot read its configuration; the log has the details."),
-    ("requires experimentalApi", "This Codex does not offer what the bridge needs; update it."),
-    ("draining", "Codex is shutting down; please try again shortly."),
+    ("requires experimentalapi", "This Codex does not offer what the bridge needs; update it."),
 )
-"""What the server's refusals mean, by words in them: it has one code for nearly all (protocol reference, 1.2)."""
+"""Refusals that say nothing of the conversation, by words in them."""
 OTHER: Final = "The model could not finish this turn."
 REFUSED: Final = "Codex refused the request; the log has the details."
 
 
+def trouble_of(error: CodexError) -> Trouble:
+    """What an error of a call means for the conversation it was made for."""
+    match error:
+        case OverloadedError():
+            return Trouble.BUSY
+        case RpcError(message=message):
+            return _by_words(message)
+        case NotSignedInError():
+            return Trouble.LOGIN
+        case ConnectionLostError(detail=detail):
+            # A server that cannot begin its work says why in its last words, and dies.
+            found = _by_words(detail)
+            return found if found in (Trouble.DISK, Trouble.LOGIN) else Trouble.CONNECTION
+        case CallTimeoutError():
+            return Trouble.SILENCE
+        case _:
+            return Trouble.OTHER
+
+
+def turn_trouble(error: TurnError | None) -> Trouble:
+    """What the error of a turn that Codex began and ended means for its conversation."""
+    if error is None:
+        return Trouble.OTHER
+    name, status = _info(error)
+    if name == "contextWindowExceeded" or status == 413:
+        return Trouble.OVERFLOW
+    if name == "unauthorized" or status in (401, 403):
+        return Trouble.LOGIN
+    message = error.message.lower()
+    if name in ("", "other", "badRequest") and any(words in message for words in _TOO_LONG):
+        return Trouble.OVERFLOW
+    found = _by_words(message)
+    return found if found in (Trouble.LOGIN, Trouble.DISK) else Trouble.OTHER
+
+
 def sentence(error: TurnError | None) -> str:
-    """Say what went wrong."""
-    info: object = error.codex_error_info if error else None
-    if isinstance(info, dict):
-        # A variant that carries data: {"httpConnectionFailed": {"httpStatusCode": 404}}.
-        variants = cast("dict[str, object]", info)
-        info, facts = next(iter(variants.items()), (None, None))
-        status = cast("dict[str, object]", facts).get("httpStatusCode") if isinstance(facts, dict) else None
-        if isinstance(status, int) and status in _BY_STATUS:
-            return _BY_STATUS[status]
-    return _SENTENCES.get(info, OTHER) if isinstance(info, str) else OTHER
+    """Say what went wrong with a turn that Codex ended."""
+    if error is None:
+        return OTHER
+    name, status = _info(error)
+    known = _BY_STATUS.get(status or 0) or _SENTENCES.get(name)
+    return known or _SAID.get(turn_trouble(error), OTHER)
+
+
+def told(trouble: Trouble) -> str:
+    """One sentence about a trouble, with the fix where there is one; empty where the trouble alone says nothing."""
+    return _SAID.get(trouble, "")
 
 
 def refusal(error: RpcError) -> str:
     """Say what a refused request means; the server's own words, which may be pages long, go to the log."""
-    return next((told for words, told in _REFUSALS if words in error.message), REFUSED)
+    message = error.message.lower()
+    known = next((told for words, told in _REFUSALS if words in message), REFUSED)
+    return _SAID.get(trouble_of(error), known)
+
+
+def _info(error: TurnError) -> tuple[str, int | None]:
+    """The name of `codexErrorInfo`, and the HTTP status that a variant of it carries."""
+    info: object = error.codex_error_info
+    if isinstance(info, dict):
+        # A variant that carries data: {"httpConnectionFailed": {"httpStatusCode": 404}}.
+        name, facts = next(iter(cast("dict[str, object]", info).items()), ("", None))
+        status = cast("dict[str, object]", facts).get("httpStatusCode") if isinstance(facts, dict) else None
+        return name, status if isinstance(status, int) else None
+    return (info, None) if isinstance(info, str) else ("", None)
+
+
+def _by_words(message: str) -> Trouble:
+    folded = message.lower()
+    return next((trouble for trouble, phrases in _WORDS if any(words in folded for words in phrases)), Trouble.OTHER)

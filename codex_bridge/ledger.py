@@ -19,7 +19,7 @@ from enum import Enum
 from io import StringIO
 from typing import Final
 
-from codex_bridge.failures import sentence
+from codex_bridge.failures import Trouble, sentence, turn_trouble
 from codex_bridge.wire.items import (
     AgentMessageItem,
     CommandItem,
@@ -118,6 +118,8 @@ class TurnLedger:
         self._usage_of_subagents = Usage()
         self._given_up = ""
         self._evidence = Evidence()
+        self.trouble: Trouble | None = None
+        """What the failure of the turn means for its conversation; None for a turn that Codex did not fail."""
 
     @property
     def state(self) -> State:
@@ -277,6 +279,7 @@ class TurnLedger:
             case "interrupted":
                 return self._stopped()
             case "failed":
+                self.trouble = turn_trouble(turn.error)
                 return self._end(Outcome.FAILED, sentence(turn.error), turn.error.message if turn.error else "")
             case _:  # "completed", or a word that a newer server has for an end
                 return self._end(Outcome.ANSWERED if self._answer() else Outcome.EMPTY)

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from codex_bridge.errors import RpcError
+from codex_bridge.failures import RULES, Rule, refusal, trouble_of
 from codex_bridge.lanes import LanePlan, changed_developer, changed_rules, plan
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start
 from codex_bridge.rules import must_be_copied
@@ -20,17 +21,8 @@ from harness.turns import Notice
 
 logger = logging.getLogger(__name__)
 
-GONE = ("no rollout found", "thread not found")
-"""Words by which the server says that it has no such thread; it has one code for every refusal."""
-
-
 NO_RULES = "none"
 """Stands for the digest of an AGENTS.md that is not there."""
-
-
-def is_gone(error: RpcError) -> bool:
-    """Whether the server refused because it does not have the thread."""
-    return any(words in error.message for words in GONE)
 
 
 @lru_cache(maxsize=64)
@@ -165,9 +157,10 @@ class Threads:
         try:
             return await connection.server.client.call(THREAD_RESUME, params)
         except RpcError as error:
-            if not is_gone(error):
+            trouble = trouble_of(error)
+            if RULES[trouble] is not Rule.FRESH:
                 raise
-            turn.buffer.push(Notice("Codex no longer has this conversation; a new one was started."))
+            turn.buffer.push(Notice(f"{refusal(error)} A new one was started."))
             return None
 
     def _still(self, session_key: str, begun: int) -> bool:
