@@ -157,30 +157,44 @@ def test_a_text_of_wide_characters_within_the_limit_is_whole() -> None:
     assert not truncate("好" * 12000, name="USER.md", limit=12000).truncated
 
 
+def marked(raw: int, kept: str) -> str:
+    """The marker between the two parts of a file of `raw` units that kept such as `8921+2973`."""
+    return (
+        f"\n\n[...truncated, read USER.md for full content...]\n…(truncated USER.md: kept {kept} chars of {raw})…\n\n"
+    )
+
+
 def test_an_emoji_at_the_limit_counts_as_two_and_stays_whole() -> None:
     """T10 b."""
     cut = truncate("a" * 11999 + LOBSTER, name="USER.md", limit=12000)
     assert (cut.truncated, cut.raw_units) == (True, 12001)
-    assert cut.text.endswith("a" * 2971 + LOBSTER)
-    assert "\ufffd" not in cut.text.encode("utf-8").decode("utf-8")
+    assert cut.text == "a" * 8921 + marked(12001, "8921+2973") + "a" * 2971 + LOBSTER
 
 
 def test_kept_and_removed_add_up_to_the_file() -> None:
-    """T10 c."""
-    cut = truncate("a" * 11999 + LOBSTER + "tail-END", name="USER.md", limit=12000)
-    assert cut.kept_units + cut.removed_units == 12009
-    assert "read USER.md" in cut.text
-    assert cut.text.endswith(LOBSTER + "tail-END")
+    """T10 c: what is said to be removed is what the text lacks between its two parts."""
+    raw = "a" * 11999 + LOBSTER + "tail-END"
+    cut = truncate(raw, name="USER.md", limit=12000)
+    first, _, last = cut.text.partition(marked(12009, f"{cut.head_units}+{cut.tail_units}"))
+    assert (raw.startswith(first), raw.endswith(last), last.endswith(LOBSTER + "tail-END")) == (True, True, True)
+    assert cut.removed_units == utf16_units(raw[len(first) : len(raw) - len(last)]) == 115
+    assert cut.kept_units == utf16_units(first + last) == 12009 - 115
 
 
-@pytest.mark.parametrize("position", range(8918, 8925))
-def test_a_joined_emoji_leaves_no_joiner_behind(position: int) -> None:
-    """T10 d: the first row as given, the others with the emoji on the cut itself."""
-    as_given = truncate("a" * 11998 + FIREFIGHTER + "b" * 40, name="USER.md", limit=12000)
-    assert as_given.text.endswith(FIREFIGHTER + "b" * 40)
-    cut = truncate("a" * position + FIREFIGHTER + "b" * 6000, name="USER.md", limit=12000)
-    kept = cut.text.partition("\n\n[...")[0].removeprefix("a" * position)
-    assert kept in ("", FIREFIGHTER) or position > 8921
+@pytest.mark.parametrize("before", range(8914, 8925))
+def test_a_joined_emoji_at_the_end_of_the_beginning_is_there_whole_or_not_at_all(before: int) -> None:
+    """T10 d: the beginning has room for 8921 units, and the emoji takes five of them."""
+    cut = truncate("a" * before + FIREFIGHTER + "b" * 6000, name="USER.md", limit=12000)
+    first = "a" * before + FIREFIGHTER + "b" * (8916 - before) if before <= 8916 else "a" * min(before, 8921)
+    assert cut.text == first + marked(before + 6005, f"{utf16_units(first)}+2973") + "b" * 2973
+
+
+@pytest.mark.parametrize("after", range(2966, 2976))
+def test_a_joined_emoji_at_the_beginning_of_the_end_is_there_whole_or_not_at_all(after: int) -> None:
+    """T10 d: the end has room for 2973 units."""
+    cut = truncate("b" * 12000 + FIREFIGHTER + "a" * after, name="USER.md", limit=12000)
+    last = "b" * (2968 - after) + FIREFIGHTER + "a" * after if after <= 2968 else "a" * min(after, 2973)
+    assert cut.text == "b" * 8921 + marked(after + 12005, f"8921+{utf16_units(last)}") + last
 
 
 @pytest.mark.parametrize("shift", [0, 1])
@@ -204,12 +218,11 @@ def test_every_cut_keeps_the_promises(text: str, name: str, limit: int) -> None:
 
     assert cut.units == utf16_units(cut.text) <= limit
     assert cut.raw_units == utf16_units(raw)
-    assert cut.kept_units + cut.removed_units == cut.raw_units
+    assert cut.removed_units == utf16_units(raw[len(first) : len(raw) - len(last)])
     assert (utf16_units(first), utf16_units(last)) == (cut.head_units, cut.tail_units)
     assert cut.text.startswith(first)
     assert cut.text.endswith(last)
     assert {len(first), len(raw) - len(last)} <= character_ends(raw)
-    assert cut.text.encode("utf-8").decode("utf-8") == cut.text
     assert cut == truncate(text, name=name, limit=limit)
 
 
