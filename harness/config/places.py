@@ -16,6 +16,8 @@ SECRET_KEY = re.compile(r"(key|token|secret|password|passphrase|credentials?|coo
 SECRET_FOLDERS = frozenset({"env", "headers"})
 """Every value directly under these keys may be a secret."""
 
+HIDDEN = "(hidden)"
+"""Stands for a value that may be a secret."""
 SHOWN_CHARACTERS = 60
 """A found value is shown up to this many characters; our choice, enough to recognise it."""
 
@@ -42,7 +44,7 @@ def is_secret(place: Place) -> bool:
 def show_value(value: object, place: Place) -> str:
     """Write a found value as JSON, shortened, and hidden when it may be a secret."""
     if is_secret(place) and isinstance(value, str | int | float) and not isinstance(value, bool):
-        return "(hidden)"
+        return HIDDEN
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
