@@ -25,7 +25,7 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.failures import Trouble, refusal, told, trouble_of
-from codex_bridge.lanes import Lane, plan
+from codex_bridge.lanes import Lane, Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings, turn_start
@@ -34,6 +34,7 @@ from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.threads import Threads, changes, holds_of
+from codex_bridge.tools import registered
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, Wire, read
@@ -111,7 +112,9 @@ class CodexHarness:
 
     def start(self, request: TurnRequest) -> CodexTurn:
         """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
-        turn = CodexTurn(request, plan(request.composition, copied=is_overridden(request.workspace)), self.interrupt)
+        how = self._settings.threads
+        tools = registered(request.tools, direct=how.direct_tools, exclude=how.without_tools)
+        turn = CodexTurn(request, tools, Standing(tools.names, how.subagents), self.interrupt)
         if self._closed:
             _fail(turn, "The gateway is shutting down.")
         else:
@@ -241,7 +244,7 @@ class CodexHarness:
         self._turns[ledger.thread_id] = turn
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
         if not capabilities.honours_mode_text(model):
-            turn.lanes = plan(turn.request.composition, copied=turn.lanes.copied, hears_mode=False)
+            turn.route(copied=turn.lanes.copied, hears_mode=False)
         now, before = replace(holds_of(turn.lanes), tools=thread.holds.tools), thread.holds
         changed = changes(thread, now, turn.lanes)
         with_context = bool(now.context) and now.context != before.context
@@ -457,7 +460,7 @@ def _tell_detours(turn: CodexTurn, thread: OpenThread, model: str) -> None:
     thread.told = told
 
 
-_EDITED: Final = {"rules": "AGENTS.md", "instructions": "TOOLS.md or a further file"}
+_EDITED: Final = {"rules": "AGENTS.md", "instructions": "the standing instructions (TOOLS.md is one of them)"}
 
 
 def _tell_override(turn: CodexTurn, thread: OpenThread) -> None:
@@ -473,7 +476,10 @@ def _tell_changes(turn: CodexTurn, before: Holds, changed: Iterable[str]) -> Non
     # Rules of which the conversation holds no version are only said to it again, see `threads.holds_of`.
     names = " and ".join(_EDITED[name] for name in changed if name != "rules" or before.rules)
     if names:
-        turn.buffer.push(Notice(f"{names} changed since this conversation was told; this turn tells the new version."))
+        text = (
+            f"{names[0].upper()}{names[1:]} changed since this conversation was told; this turn tells the new version."
+        )
+        turn.buffer.push(Notice(text))
 
 
 @asynccontextmanager

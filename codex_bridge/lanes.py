@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -26,10 +27,12 @@ from codex_bridge.wording import (
     PERSONA_INTRO,
     RUNTIME,
     SKILLS_TITLE,
+    SUBAGENTS,
+    TOOL_MANIFEST,
     TOOLS_INTRO,
 )
 from harness.habits import Habits
-from harness.layers import Composition, Layer, LayerName, LeftOut
+from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
 
 HABITS: Final = Habits(
     reads_agents_file=True, points_to_heartbeat_file=True, replaces_memory_file=True, marks_missing_files=False
@@ -50,6 +53,9 @@ class Lane(Enum):
 
 LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
     {
+        LayerName.RUNTIME: Lane.THREAD_DEVELOPER,
+        LayerName.TOOL_MANIFEST: Lane.THREAD_DEVELOPER,
+        LayerName.SUBAGENTS: Lane.THREAD_DEVELOPER,
         LayerName.AGENTS: Lane.NATIVE,
         LayerName.TOOLS: Lane.THREAD_DEVELOPER,
         LayerName.EXTRA: Lane.THREAD_DEVELOPER,
@@ -104,9 +110,35 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
     }
 )
 """The names of a layer's entries, in the order in which they are to be read."""
+_OURS: Final = frozenset({LayerName.RUNTIME, LayerName.TOOL_MANIFEST, LayerName.SUBAGENTS})
 _PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
 _FRAMES: Final = re.compile(r"<(?=/?(?:collaboration_mode>|gateway_|external_))", re.IGNORECASE)
 """Tags that Codex puts around our texts: of the mode, and of entries of the additional context by their keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the bridge tells every conversation of an agent, whatever its workspace says."""
+
+    tools: tuple[str, ...] = ()
+    """Names of the registered tools, sorted: the same ones as long as the thread lives."""
+    subagents: bool = True
+    """Whether the model may start any."""
+
+
+STANDING: Final = Standing()
+
+
+@lru_cache(maxsize=64)
+def standing_layers(standing: Standing) -> tuple[Layer, ...]:
+    """The layers that the bridge itself adds, subagents included."""
+    texts = {LayerName.RUNTIME: RUNTIME}
+    if standing.tools:
+        names = ", ".join(f"`{name}`" for name in standing.tools)
+        texts[LayerName.TOOL_MANIFEST] = TOOL_MANIFEST.format(names=names)
+    if standing.subagents:
+        texts[LayerName.SUBAGENTS] = SUBAGENTS
+    return tuple(Layer(name, "codex_bridge", Lifetime.THREAD, Trust.OPERATOR, text) for name, text in texts.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +195,14 @@ def lanes_of(*, copied: bool = False, hears_mode: bool = True) -> Mapping[LayerN
     return lanes
 
 
-def plan(composition: Composition, *, copied: bool = False, hears_mode: bool = True) -> LanePlan:
+def plan(
+    composition: Composition, standing: Standing = STANDING, *, copied: bool = False, hears_mode: bool = True
+) -> LanePlan:
     """Route every layer of a turn.
 
     Args:
         composition: The layers.
+        standing: What the bridge adds to them.
         copied: Whether the rules travel as a copy, see `lanes_of`.
         hears_mode: Whether the model sees our text of the Default mode.
 
@@ -175,7 +210,8 @@ def plan(composition: Composition, *, copied: bool = False, hears_mode: bool = T
         KeyError: A layer has no row in `LANE_OF`.
     """
     lanes = lanes_of(copied=copied, hears_mode=hears_mode)
-    placed = tuple(Placed(layer, lanes[layer.name]) for layer in composition.layers)
+    layers = (*standing_layers(standing), *composition.layers)
+    placed = tuple(Placed(layer, lanes[layer.name]) for layer in layers)
     context = _in(placed, Lane.TURN_CONTEXT)
     agents = composition.get(LayerName.AGENTS)
     developer = _in(placed, Lane.THREAD_DEVELOPER)
@@ -198,7 +234,8 @@ def _thread_developer(layers: list[Layer]) -> str:
     agents = [layer for layer in layers if layer.name is LayerName.AGENTS]
     tools = [layer for layer in layers if layer.name is LayerName.TOOLS]
     extra = [layer for layer in layers if layer.name is LayerName.EXTRA]
-    return _joined([RUNTIME, *_under(AGENTS_INTRO, agents), *_under(TOOLS_INTRO, tools), *_under(EXTRA_INTRO, extra)])
+    ours = [layer.text for layer in layers if layer.name in _OURS]
+    return _joined([*ours, *_under(AGENTS_INTRO, agents), *_under(TOOLS_INTRO, tools), *_under(EXTRA_INTRO, extra)])
 
 
 def _turn_developer(layers: list[Layer]) -> str | None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from codex_bridge.errors import RpcError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
-from codex_bridge.lanes import LanePlan, changed_developer, changed_rules, plan
+from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start
 from codex_bridge.rules import must_be_copied
 from codex_bridge.servers import Connection, OpenThread
-from codex_bridge.tools import Registered, registered
+from codex_bridge.tools import Registered
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
 from harness.errors import StoreError
@@ -53,7 +53,7 @@ class Threads:
         key = turn.request.session_key
         if turn.request.fresh:
             await self.forget(connection, key)
-        tools = registered(turn.request.tools, direct=self._settings.direct_tools, exclude=self._settings.without_tools)
+        tools = turn.tools
         loaded = connection.threads.get(key)
         if loaded is not None:
             if not _other_tools(loaded.holds.tools, tools):
@@ -172,7 +172,7 @@ def _judge_rules(turn: CodexTurn) -> None:
     """Plan anew if Codex would find other rules now than when the turn was composed; it may have waited for long."""
     copied = must_be_copied(turn.request.workspace, turn.request.composition)
     if copied is not turn.lanes.copied:
-        turn.lanes = plan(turn.request.composition, copied=copied)
+        turn.route(copied=copied)
 
 
 def _has_strangers_rules(opened: ThreadOpened, turn: CodexTurn) -> bool:

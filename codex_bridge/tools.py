@@ -35,6 +35,8 @@ class Registered:
     """What is registered with a thread."""
 
     specs: tuple[DynamicTool, ...] = ()
+    names: tuple[str, ...] = ()
+    """Of all that are registered, sorted."""
     fingerprint: str = ""
     """Of names and schemas, without order and descriptions; empty when there are none."""
     problems: tuple[str, ...] = ()
@@ -67,7 +69,7 @@ def registered(tools: Sequence[Tool], *, direct: bool = False, exclude: Iterable
     if deferred:
         inner = [_spec(tool, deferred=True) for tool in deferred]
         specs.append(ToolNamespace(name=NAMESPACE, description=NAMESPACE_DESCRIPTION, tools=inner))
-    return Registered(tuple(specs), fingerprint(ordered), tuple(problems))
+    return Registered(tuple(specs), tuple(sorted(sound)), fingerprint(ordered), tuple(problems))
 
 
 def fingerprint(tools: Sequence[Tool]) -> str:

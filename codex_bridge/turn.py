@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import anyio
 
-from codex_bridge.lanes import LanePlan
+from codex_bridge.lanes import Standing, plan
 from codex_bridge.ledger import TurnLedger
 from codex_bridge.rpc import JsonObject
+from codex_bridge.rules import is_overridden
+from codex_bridge.tools import Registered
 from codex_bridge.wire.base import Sent
 from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
@@ -30,10 +32,16 @@ class CodexTurn:
     """A turn on Codex, see `harness.turns.RunningTurn`."""
 
     def __init__(
-        self, request: TurnRequest, lanes: LanePlan, interrupt: "Callable[[CodexTurn], Awaitable[None]]"
+        self,
+        request: TurnRequest,
+        tools: Registered,
+        standing: Standing,
+        interrupt: "Callable[[CodexTurn], Awaitable[None]]",
     ) -> None:
         self.request = request
-        self.lanes = lanes
+        self.tools = tools
+        self._standing = standing
+        self.lanes = plan(request.composition, standing, copied=is_overridden(request.workspace))
         self.sent: list[SentRequest] = []
         """The thread and turn requests of this turn, as they went out."""
         self.thread: ThreadOpened | None = None
@@ -46,6 +54,10 @@ class CodexTurn:
         self.calls: set[anyio.CancelScope] = set()
         """The calls of tools that are being served."""
         self._interrupt = interrupt
+
+    def route(self, *, copied: bool, hears_mode: bool = True) -> None:
+        """Plan anew which layer travels where, see `lanes.plan`."""
+        self.lanes = plan(self.request.composition, self._standing, copied=copied, hears_mode=hears_mode)
 
     def events(self) -> AsyncIterator[TurnEvent]:
         """Stream what happens, up to and with `Finished`; can be iterated once."""

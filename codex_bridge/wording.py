@@ -7,6 +7,21 @@ RUNTIME: Final = (
     "channels, and delivers your final answer there. Your working directory is your workspace."
 )
 
+TOOL_MANIFEST: Final = (
+    "# Tools of the gateway\n\n"
+    "The gateway adds these tools: {names}. Use one only if your tool list, or tool_search where you have it, offers "
+    "it: a subagent may have none of them."
+)
+"""Subagents inherit the text and not always the tools (protocol reference, 3.6)."""
+
+SUBAGENTS: Final = (
+    "# Subagents\n\n"
+    "A subagent works for you and not for the person. Say all that it needs in its message, and start it without a "
+    'copy of this conversation (with `fork_turns: "none"`, and never with `fork_context`) unless the work depends on '
+    "what was said here. If you are a subagent yourself, report to the agent that started you, plainly and in nobody's "
+    "voice; what you write does not reach the person."
+)
+
 AGENTS_INTRO: Final = "# Rules of the workspace\n\nThe owner's rules for you and for every subagent of yours."
 """Over a copy of AGENTS.md, where Codex cannot be left to read it."""
 

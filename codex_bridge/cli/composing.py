@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from codex_bridge.lanes import HABITS, LanePlan, lanes_of, plan
+from codex_bridge.lanes import HABITS, LanePlan, Standing, lanes_of, plan
 from codex_bridge.rules import must_be_copied
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
@@ -20,6 +20,7 @@ from harness.prompt.tool_list import CORE
 from harness.report import PromptReport, report_of
 from harness.settings.agent import AgentSettings
 from harness.skills.wording import ReadTool
+from harness.standard_tools import NAMES
 from harness.turns import Trigger
 
 MEMORY_TOOLS: Final = ("memory_search", "memory_get")
@@ -118,8 +119,10 @@ async def on_codex(look: Look) -> OnCodex:
     gathered = await Gatherer(settings, HABITS).gather(_situation(look, tools=frozenset(MEMORY_TOOLS)))
     copied = must_be_copied(settings.workspace, gathered.composition)
     lanes = {name: lane.value for name, lane in lanes_of(copied=copied).items()}
-    lane_plan = plan(gathered.composition, copied=copied)
-    return OnCodex(gathered, lane_plan, report_of(gathered, str(settings.workspace), lanes))
+    lane_plan = plan(gathered.composition, Standing(tuple(sorted(NAMES))), copied=copied)
+    whole = replace(gathered.composition, layers=tuple(each.layer for each in lane_plan.placed))
+    report = report_of(replace(gathered, composition=whole), str(settings.workspace), lanes)
+    return OnCodex(gathered, lane_plan, report)
 
 
 async def embedded(look: Look) -> Embedded:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_bridge.lanes import LANE_OF, MOST_CHUNKS, Lane, changed_rules, chunks, plan
+from codex_bridge.lanes import LANE_OF, MOST_CHUNKS, Lane, Standing, changed_rules, chunks, plan
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start, turn_start
 from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import ThreadOpened
@@ -21,6 +21,8 @@ from codex_bridge.wording import (
     PERSONA_INTRO,
     RUNTIME,
     SKILLS_TITLE,
+    SUBAGENTS,
+    TOOL_MANIFEST,
     TOOLS_INTRO,
 )
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
@@ -58,12 +60,14 @@ def request(*layers: Layer, model: str | None = None, effort: str | None = None)
 def test_each_layer_goes_to_the_field_whose_lifetime_fits_it() -> None:
     """S50, S51, S52, S87."""
     lanes = plan(Composition(FILES, (LeftOut(LayerName.HEARTBEAT, "x", "this is not a heartbeat"),)))
-    assert lanes.thread_developer == f"{RUNTIME}\n\n{TOOLS_INTRO}\n\n## TOOLS.md\n\na printer"
+    assert lanes.thread_developer == f"{RUNTIME}\n\n{SUBAGENTS}\n\n{TOOLS_INTRO}\n\n## TOOLS.md\n\na printer"
     assert lanes.turn_developer == (
         f"{DEFAULT_MODE}\n\n{PERSONA_INTRO}\n\n## SOUL.md\n\ndry\n\n## IDENTITY.md\n\nPell\n\n## USER.md\n\nmetric"
     )
     assert lanes.turn_input == "hi"
     assert {each.layer.name: each.lane for each in lanes.placed} == {
+        LayerName.RUNTIME: Lane.THREAD_DEVELOPER,
+        LayerName.SUBAGENTS: Lane.THREAD_DEVELOPER,
         LayerName.AGENTS: Lane.NATIVE,
         LayerName.TOOLS: Lane.THREAD_DEVELOPER,
         LayerName.SOUL: Lane.TURN_DEVELOPER,
@@ -74,8 +78,14 @@ def test_each_layer_goes_to_the_field_whose_lifetime_fits_it() -> None:
     assert lanes.left_out == (LeftOut(LayerName.HEARTBEAT, "x", "this is not a heartbeat"),)
 
 
+def test_the_tools_of_the_gateway_are_named_and_subagents_only_where_there_are_any() -> None:
+    standing = Standing(("memory_get", "memory_search"), subagents=False)
+    lanes = plan(Composition((layer(LayerName.USER_TEXT, "hi"),), ()), standing)
+    assert lanes.thread_developer == f"{RUNTIME}\n\n{TOOL_MANIFEST.format(names='`memory_get`, `memory_search`')}"
+
+
 def test_without_persona_codex_keeps_its_own_text_for_the_mode() -> None:
-    lanes = plan(Composition((layer(LayerName.USER_TEXT, "hi"),), ()))
+    lanes = plan(Composition((layer(LayerName.USER_TEXT, "hi"),), ()), Standing(subagents=False))
     assert (lanes.thread_developer, lanes.turn_developer) == (RUNTIME, None)
 
 
@@ -204,7 +214,6 @@ def test_quoted_files_stand_before_the_words_and_only_when_asked_for() -> None:
 
 def test_every_layer_but_the_untold_ones_has_a_lane() -> None:
     assert set(LayerName) - set(LANE_OF) == {
-        LayerName.RUNTIME,
         LayerName.HEARTBEAT,
         LayerName.DELIVERY,
         LayerName.GROUP,

@@ -12,9 +12,13 @@ import pytest
 from codex_bridge.binary import CodexBinary
 
 SAMPLE = Path(__file__).parent.parent.parent / "harness" / "testing" / "sample"
+DEVELOPER = "thread/start · developerInstructions"
 SENTINELS = {
+    "gateway/runtime": ("You run inside a personal agent gateway.", "developer", DEVELOPER),
+    "gateway/tool-manifest": ("# Tools of the gateway", "developer", DEVELOPER),
+    "gateway/subagents": ("# Subagents", "developer", DEVELOPER),
     "workspace/AGENTS.md": ("The rule written in AGENTS.md", "user", "Codex reads it from the working directory"),
-    "workspace/TOOLS.md": ("The device noted in TOOLS.md", "developer", "thread/start · developerInstructions"),
+    "workspace/TOOLS.md": ("The device noted in TOOLS.md", "developer", DEVELOPER),
     "workspace/SOUL.md": ("The voice written in SOUL.md", "mode", MODE := "turn/start · collaborationMode.settings."
                           "developer_instructions"),
     "workspace/IDENTITY.md": ("The name written in IDENTITY.md", "mode", MODE),

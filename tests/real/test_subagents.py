@@ -16,6 +16,7 @@ from harness.turns import (
     SubagentFinished,
     SubagentStarted,
     TextDelta,
+    TurnEvent,
     TurnRequest,
     TurnResult,
     UsageCounted,
@@ -56,7 +57,7 @@ async def test_a_subagent_is_accounted_for_and_says_nothing_in_the_chat(
 
     async with stage(codex, state, workspace, script, model=model) as play:
         turn = await play.begin("go")
-        events = []
+        events: list[TurnEvent] = []
         async for event in turn.events():
             events.append(event)
             if isinstance(event, SubagentFinished):

@@ -453,9 +453,9 @@ async def test_edited_rules_and_notes_reach_the_model_with_the_next_message(
     end = "changed since this conversation was told; this turn tells the new version."
     assert told == [
         [],
-        [f"AGENTS.md and TOOLS.md or a further file {end}"],
+        [f"AGENTS.md and the standing instructions (TOOLS.md is one of them) {end}"],
         [],
-        [f"TOOLS.md or a further file {end}"],
+        [f"The standing instructions (TOOLS.md is one of them) {end}"],
         [],
         [f"AGENTS.md {end}"],
         [],

@@ -159,7 +159,9 @@ def test_context_accounts_for_every_layer(place: Path) -> None:
     """S62, S67."""
     report = data(place, "context", "json")
     workspace = place / "w"
-    assert [(line["name"], line["raw"], line["kept"]) for line in report["layers"][:2]] == [
+    names = [line["name"] for line in report["layers"]]
+    assert names[:3] == ["gateway/runtime", "gateway/tool-manifest", "gateway/subagents"]
+    assert [(line["name"], line["raw"], line["kept"]) for line in report["layers"][3:5]] == [
         ("workspace/AGENTS.md", 6, 6),
         ("workspace/SOUL.md", 29_999, 19_999),
     ]
