@@ -4,14 +4,12 @@ A hook may replace the prompt, frame it with text of its own, or add to what the
 prompt is fenced, so that nobody takes it for the workspace's. A hook that fails is reported and passed over.
 """
 
-import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
-import anyio
-
+from harness.foreign import ForeignCall, StillRunningError, TookTooLongError
 from harness.prompt.boundary import disarmed, ensure, one_marker
 from harness.prompt.hygiene import structured
 from harness.prompt.sections.headings import foreign
@@ -71,11 +69,15 @@ class Changed:
 class PromptHooks:
     """The hooks of a gateway, in the order in which they were registered."""
 
-    _hooks: list[tuple[str, PromptHook]] = field(default_factory=list[tuple[str, PromptHook]])
+    seconds: float = HOOK_SECONDS
+    """How long one hook may take."""
+    _hooks: list[tuple[str, ForeignCall[HookContext]]] = field(
+        default_factory=list[tuple[str, ForeignCall[HookContext]]]
+    )
 
     def register(self, hook: PromptHook, *, name: str) -> None:
         """Add a hook, sync or async; `name` appears in what is told of its failures."""
-        self._hooks.append((name, hook))
+        self._hooks.append((name, ForeignCall(hook)))
 
     async def run(self, context: HookContext) -> Changed:
         """Ask every hook about the same prompts, and apply what they say."""
@@ -83,9 +85,11 @@ class PromptHooks:
         problems: list[str] = []
         for name, hook in self._hooks:
             try:
-                result = await _asked(hook, context)
-            except TimeoutError:
-                problems.append(f"The hook {name} took longer than {HOOK_SECONDS:g} s; its changes are left out.")
+                result = _result(await hook(context, seconds=self.seconds))
+            except TookTooLongError:
+                problems.append(f"The hook {name} took longer than {self.seconds:g} s; its changes are left out.")
+            except StillRunningError:
+                problems.append(f"The hook {name} is still busy with an earlier turn; it was not asked.")
             except Exception as error:  # a hook may be anybody's: whatever it raises costs its own change and no turn
                 problems.append(f"The hook {name} failed ({type(error).__name__}: {error}); its changes are left out.")
             else:
@@ -94,11 +98,7 @@ class PromptHooks:
         return Changed(prompt, words, tuple(problems))
 
 
-async def _asked(hook: PromptHook, context: HookContext) -> list[HookResult]:
-    found: object = hook(context)
-    if inspect.isawaitable(found):
-        with anyio.fail_after(HOOK_SECONDS):
-            found = await found
+def _result(found: object) -> list[HookResult]:
     match found:
         case None:
             return []

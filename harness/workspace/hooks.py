@@ -1,24 +1,23 @@
 """How code of the gateway's operator may change the prompt files of a run: `agent:bootstrap` hooks.
 
-Hooks run one after the other. Each works on a copy of the file list: a hook that fails, or leaves something other than
-a list of files, is reported, and the list goes on as it was before. Nothing a hook does outlasts the run.
+Hooks run one after the other. Each works on a copy of the file list: a hook that fails, takes too long, or leaves
+something other than a list of files is reported, and the list goes on as it was before. Nothing a hook does outlasts
+the run.
 """
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import cast
 
-import anyio
-
+from harness.foreign import ForeignCall, StillRunningError, TookTooLongError
 from harness.workspace.entries import Notice, NoticeCode, WorkspaceFile
 from harness.workspace.reads import Content
 
 HOOK_SECONDS = 10.0
-"""How long a waiting hook may hold up a run."""
+"""How long a hook may hold up a run."""
 
 UNKNOWN_SESSION = "unknown"
 """The session key of an event when there is neither a key nor an id (prompt-builder 7.5)."""
@@ -59,13 +58,13 @@ class BootstrapEvent:
 
 
 Hook = Callable[[BootstrapEvent], Awaitable[object] | object]
-"""A plain or an async function; what it returns is ignored."""
+"""A plain or an async function; what it returns is ignored. A plain one runs in a thread of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
     name: str
-    hook: Hook
+    call: ForeignCall[BootstrapEvent]
 
 
 class BootstrapHooks:
@@ -73,7 +72,7 @@ class BootstrapHooks:
 
     Args:
         enabled: `hooks.internal.enabled`; false keeps every hook from running.
-        seconds: How long one waiting hook may take.
+        seconds: How long one hook may take.
     """
 
     def __init__(self, *, enabled: bool = True, seconds: float = HOOK_SECONDS) -> None:
@@ -94,7 +93,7 @@ class BootstrapHooks:
         """
         if event not in self._of_event:
             raise ValueError(f"hook {name!r}: event {event!r} is not one of 'agent', 'agent:bootstrap'")
-        self._of_event[event].append(_Registered(name, hook))
+        self._of_event[event].append(_Registered(name, ForeignCall(hook)))
 
     @property
     def any(self) -> bool:
@@ -115,15 +114,14 @@ class BootstrapHooks:
     async def _run_one(self, registered: _Registered, event: BootstrapEvent) -> BootstrapEvent:
         mine = replace(event, files=[replace(file) for file in event.files], notices=list(event.notices))
         try:
-            with anyio.move_on_after(self._seconds) as limit:
-                answer = registered.hook(mine)
-                if inspect.isawaitable(answer):
-                    await answer
-            if limit.cancelled_caught:
-                return _failed(event, registered.name, f"took longer than {self._seconds:g} s")
+            await registered.call(mine, seconds=self._seconds)
             if problem := _problem(mine):
                 return _failed(event, registered.name, problem)
             return replace(event, files=[_plain(file) for file in mine.files], notices=list(mine.notices))
+        except TookTooLongError:
+            return _failed(event, registered.name, f"took longer than {self._seconds:g} s")
+        except StillRunningError:
+            return _failed(event, registered.name, "is still busy with an earlier turn and was not asked")
         except asyncio.CancelledError:
             if _run_is_cancelled():
                 raise

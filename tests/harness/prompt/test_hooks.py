@@ -1,5 +1,7 @@
 """Hooks that change a prompt before it is used (prompt-builder 5.3)."""
 
+import threading
+
 import anyio
 import pytest
 
@@ -32,29 +34,44 @@ async def test_hooks_frame_the_prompt_and_the_words_in_their_order() -> None:
     )
 
 
-async def test_a_hook_that_fails_hangs_or_says_nonsense_is_told_and_costs_only_its_own_change(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("harness.prompt.hooks.HOOK_SECONDS", 0.01)
+async def test_a_hook_that_fails_or_says_nonsense_is_told_and_costs_only_its_own_change() -> None:
     hooks = PromptHooks()
 
     def broken(_: HookContext) -> HookResult:
         raise ValueError("no")
 
-    async def hanging(_: HookContext) -> HookResult:
-        await anyio.sleep_forever()
-        raise NotImplementedError
-
     hooks.register(broken, name="broken")
-    hooks.register(hanging, name="hanging")
     hooks.register(lambda _: "text", name="strange")  # type: ignore[arg-type, return-value]  # pyright: ignore
     hooks.register(lambda _: HookResult(append_context="kept"), name="sound")
     result = await hooks.run(CONTEXT)
     assert (result.prompt, result.words) == (CONTEXT.prompt, "hi\n\nkept")
     assert result.problems == (
         "The hook broken failed (ValueError: no); its changes are left out.",
-        "The hook hanging took longer than 0.01 s; its changes are left out.",
         "The hook strange failed (TypeError: it returned a str and no HookResult); its changes are left out.",
+    )
+
+
+async def test_a_hook_that_does_not_come_back_is_given_up_waiting_or_not() -> None:
+    """A plain function cannot be stopped, so it is not called again while it runs."""
+    hooks, release = PromptHooks(seconds=0.01), threading.Event()
+
+    async def waiting(_: HookContext) -> HookResult:
+        await anyio.sleep_forever()
+        raise NotImplementedError
+
+    def endless(_: HookContext) -> None:
+        release.wait()
+
+    hooks.register(waiting, name="waiting")
+    hooks.register(endless, name="endless")
+    try:
+        first, second = await hooks.run(CONTEXT), await hooks.run(CONTEXT)
+    finally:
+        release.set()
+    late = "The hook waiting took longer than 0.01 s; its changes are left out."
+    assert (first, second) == (
+        Changed(CONTEXT.prompt, "hi", (late, "The hook endless took longer than 0.01 s; its changes are left out.")),
+        Changed(CONTEXT.prompt, "hi", (late, "The hook endless is still busy with an earlier turn; it was not asked.")),
     )
 
 

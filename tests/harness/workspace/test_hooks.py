@@ -1,6 +1,7 @@
 """Hooks run in order on copies; one that fails is reported and changes nothing."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import cast
 
@@ -70,6 +71,40 @@ async def test_a_hook_that_takes_too_long_is_given_up() -> None:
     hooks.register(lambda _: anyio.sleep_forever(), name="slow")
     after = await hooks.run(event("A.md"))
     assert [notice.text.partition(";")[0] for notice in after.notices] == ["Hook slow took longer than 0.001 s"]
+
+
+async def test_a_plain_hook_that_never_returns_costs_one_wait_and_no_turn() -> None:
+    """Nobody can stop a function, so it is left in its thread and not called again before it comes back."""
+    hooks, release, entered = BootstrapHooks(seconds=0.05), threading.Event(), threading.Event()
+
+    def endless(event: BootstrapEvent) -> None:
+        entered.set()
+        release.wait()
+        event.files.clear()
+
+    hooks.register(endless, name="endless")
+    try:
+        first, second = await hooks.run(event("A.md")), await hooks.run(event("A.md"))
+    finally:
+        release.set()
+    assert entered.is_set()
+    assert [file.name for file in (*first.files, *second.files)] == ["A.md", "A.md"]
+    assert [notice.text.partition(";")[0] for notice in (*first.notices, *second.notices)] == [
+        "Hook endless took longer than 0.05 s",
+        "Hook endless is still busy with an earlier turn and was not asked",
+    ]
+
+
+async def test_a_hook_that_wants_to_end_the_process_ends_itself() -> None:
+    def leave(_: BootstrapEvent) -> None:
+        raise SystemExit(3)
+
+    hooks = BootstrapHooks()
+    hooks.register(leave, name="leaves")
+    after = await hooks.run(event("A.md"))
+    assert [notice.text.partition(";")[0] for notice in after.notices] == [
+        "Hook leaves failed with EndedError: raised SystemExit"
+    ]
 
 
 async def test_hooks_that_are_switched_off_do_not_run() -> None:
@@ -174,8 +209,13 @@ async def test_a_run_that_is_cancelled_during_a_hook_ends() -> None:
 
 async def test_a_run_whose_scope_is_cancelled_during_a_hook_ends() -> None:
     hooks = BootstrapHooks()
+
+    async def stop(_: BootstrapEvent) -> None:
+        await anyio.lowlevel.checkpoint()
+        scope.cancel()
+
     with anyio.CancelScope() as scope:
-        hooks.register(lambda _: scope.cancel(), name="stops the run")
+        hooks.register(stop, name="stops the run")
         hooks.register(lambda _: anyio.sleep_forever(), name="waits")
         await hooks.run(event("A.md"))
     assert scope.cancelled_caught
