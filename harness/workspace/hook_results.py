@@ -1,7 +1,8 @@
 """What the files are after hooks have run: the hooks' entries made sound again.
 
 Reads, through the guard, files that a hook named without giving their text. Entries without a usable path are
-dropped, paths are made absolute, and a memory file stays known as one under whatever name or path a hook gave it.
+dropped, paths are made absolute, and a memory file stays known as one under whatever name or path a hook gave it. A
+text that quotes the memory is as private as the memory.
 """
 
 import os
@@ -17,9 +18,6 @@ from harness.workspace.memory_files import MemoryKind, memory_places, named_like
 from harness.workspace.names import base_name
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Missing, ReadResult
-
-_TELLING = 16
-"""A memory shorter than this may stand inside another text by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +40,12 @@ async def settle(
         home: What `~` stands for.
         reader: Reads entries without content.
     """
-    is_copy = _CopyOfMemory(before)
+    quotes_memory = _QuotesMemory(before)
     files: list[WorkspaceFile] = []
     notices: list[Notice] = []
     for entry in entries:
         try:
-            file = await _settle_one(entry, root=root, home=home, reader=reader, is_copy=is_copy)
+            file = await _settle_one(entry, root=root, home=home, reader=reader, quotes_memory=quotes_memory)
         except ValueError:  # what the system says to a path such as "a\0b"
             file = _dropped(entry, f"has the path {entry.path!r}, which no file can have")
         if isinstance(file, Notice):
@@ -58,7 +56,7 @@ async def settle(
 
 
 async def _settle_one(
-    entry: HookFile, *, root: str, home: str, reader: GuardedReader, is_copy: "_CopyOfMemory"
+    entry: HookFile, *, root: str, home: str, reader: GuardedReader, quotes_memory: "_QuotesMemory"
 ) -> WorkspaceFile | Notice:
     if entry.path is None or not entry.path.strip():
         return _dropped(entry, "has no path")
@@ -73,7 +71,7 @@ async def _settle_one(
         (None if source is None else source.memory)
         or memory_places(root).kind(real)
         or named_like_memory(name)
-        or (MemoryKind.NAMED if isinstance(read, Content) and is_copy(read.text) else None)
+        or (MemoryKind.NAMED if isinstance(read, Content) and quotes_memory(read.text) else None)
     )
     return WorkspaceFile(name=name, path=shown, read=read, memory=memory, from_hook=True)
 
@@ -105,23 +103,19 @@ def _real(path: str) -> str:
     return os.path.realpath(path)
 
 
-class _CopyOfMemory:
-    """Whether a text holds all of a memory file's text, white space aside. Computed only when a hook changed one."""
+class _QuotesMemory:
+    """Whether a text quotes a memory file of the workspace. Computed only when a hook changed one."""
 
     def __init__(self, before: Sequence[WorkspaceFile]) -> None:
         self._before = before
-        self._memories: frozenset[str] | None = None
 
     def __call__(self, text: str) -> bool:
-        if self._memories is None:
-            self._memories = frozenset(_likeness(file.text) for file in self._before if file.memory) - {""}
-        likeness = _likeness(text) if self._memories else ""
-        return any(memory == likeness or (len(memory) >= _TELLING and memory in likeness) for memory in self._memories)
+        memories = tuple(file.text for file in self._before if file.memory and file.text.strip())
+        if not memories:
+            return False
+        from harness.workspace.memory_quotes import telling  # few agents have a hook
 
-
-def _likeness(text: str) -> str:
-    """Reduce a text to what a copy of it keeps, whatever happens to the white space."""
-    return " ".join(text.split())
+        return telling(memories, tuple(file.text for file in self._before if not file.memory)).is_in(text)
 
 
 def _dropped(entry: HookFile, why: str) -> Notice:

@@ -17,6 +17,7 @@ from harness.settings.agent import AgentSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings
 from harness.settings.memory import MemorySettings
 from harness.turns import Trigger
+from harness.workspace.hooks import BootstrapEvent, BootstrapHooks
 
 CODEX = Habits(
     reads_agents_file=True, points_to_heartbeat_file=True, replaces_memory_file=True, marks_missing_files=False
@@ -212,6 +213,50 @@ async def test_further_files_of_the_configuration_come_along(workspace: Path) ->
 def test_an_agent_in_another_folder_finds_its_skills_there(tmp_path: Path) -> None:
     moved = in_workspace(plain_settings(tmp_path / "a"), tmp_path / "b")
     assert (moved.workspace, moved.skills.places.workspace) == (tmp_path / "b", str(tmp_path / "b"))
+
+
+QUOTES: dict[str, str] = {
+    "whole": "MEM_M77 The boat is blue.\nThe key lies under the third stone from the left.",
+    "a line": "Mind that mem_m77 the boat is blue!",
+    "half a line": "* the key lies under the third\n  stone from",
+}
+
+
+@pytest.mark.parametrize("part", QUOTES)
+async def test_a_hook_that_quotes_the_memory_reaches_the_owner_alone(workspace: Path, part: str) -> None:
+    """Whatever file it is put into, and however little of the memory it is."""
+    (workspace / "MEMORY.md").write_text(QUOTES["whole"], encoding="utf-8")
+
+    def quote(event: BootstrapEvent) -> None:
+        soul = next(file for file in event.files if file.name == "SOUL.md")
+        soul.content = f"{soul.content}\n\n{QUOTES[part]}"
+
+    hooks = BootstrapHooks()
+    hooks.register(quote, name="quotes")
+    one = Gatherer(plain_settings(workspace), CODEX, hooks=hooks)
+    seen = {
+        audience: where(
+            await one.gather(
+                Situation(trigger=Trigger.CHAT, audience=audience, words=WORDS, session_key=audience.value)
+            ),
+            QUOTES[part],
+        )[QUOTES[part]]
+        for audience in (Audience.OWNER, Audience.GROUP, Audience.OTHER_DIRECT)
+    }
+    assert [seen[each] for each in (Audience.GROUP, Audience.OTHER_DIRECT)] == [[], []]
+    assert seen[Audience.OWNER][-1:] == ["MEMORY"]
+
+
+async def test_a_hook_may_say_anything_else_to_a_group(workspace: Path) -> None:
+    def change(event: BootstrapEvent) -> None:
+        soul = next(file for file in event.files if file.name == "SOUL.md")
+        soul.content = f"{soul.content}\nHOOK_M13 Speak of boats, and of blue ones too."
+
+    hooks = BootstrapHooks()
+    hooks.register(change, name="changes")
+    one = Gatherer(plain_settings(workspace), CODEX, hooks=hooks)
+    gathered = await one.gather(Situation(trigger=Trigger.CHAT, audience=Audience.GROUP, words=WORDS))
+    assert where(gathered, "HOOK_M13") == {"HOOK_M13": ["SOUL"]}
 
 
 async def test_what_was_cut_is_logged_once_with_its_numbers(workspace: Path, caplog: pytest.LogCaptureFixture) -> None:
