@@ -19,6 +19,7 @@ from codex_bridge.wording import (
     CONTEXT_INTRO,
     CRON_TITLE,
     CUT,
+    CUTS_TITLE,
     DEFAULT_MODE,
     DEVELOPER_CHANGED,
     EXTRA_INTRO,
@@ -35,9 +36,14 @@ from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
 
 HABITS: Final = Habits(
-    reads_agents_file=True, points_to_heartbeat_file=True, replaces_memory_file=True, marks_missing_files=False
+    reads_agents_file=True,
+    points_to_heartbeat_file=True,
+    replaces_memory_file=True,
+    keeps_what_it_was_told=True,
+    marks_missing_files=False,
 )
-"""What Codex does by itself: it reads AGENTS.md and has a shell to read HEARTBEAT.md with."""
+"""What Codex does by itself: it reads AGENTS.md, also after a compaction, has a shell to read HEARTBEAT.md with, and
+says no text twice."""
 
 
 class Lane(Enum):
@@ -47,6 +53,7 @@ class Lane(Enum):
     THREAD_DEVELOPER = "thread/start · developerInstructions"
     TURN_DEVELOPER = "turn/start · collaborationMode.settings.developer_instructions"
     TURN_ADDED = "turn/start · additionalContext"
+    TURN_ONCE = "turn/start · additionalContext, once"
     TURN_CONTEXT = "turn/start · input, context block"
     TURN_INPUT = "turn/start · input"
 
@@ -64,11 +71,13 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.SOUL: Lane.TURN_DEVELOPER,
         LayerName.IDENTITY: Lane.TURN_DEVELOPER,
         LayerName.USER: Lane.TURN_DEVELOPER,
+        LayerName.CUTS: Lane.TURN_DEVELOPER,
         LayerName.MEMORY_NOTE: Lane.TURN_DEVELOPER,
         LayerName.SKILLS: Lane.TURN_DEVELOPER,
         LayerName.HEARTBEAT_POINTER: Lane.TURN_DEVELOPER,
         LayerName.BOOTSTRAP: Lane.TURN_CONTEXT,
         LayerName.MEMORY: Lane.TURN_CONTEXT,
+        LayerName.REFRESH: Lane.TURN_ONCE,
         LayerName.USER_TEXT: Lane.TURN_INPUT,
     }
 )
@@ -83,6 +92,7 @@ CHUNK_BYTES: Final = 3_900
 TURN_KEY: Final = "gateway_turn"
 """Keys of the entries that stand in for the turn's developer text. Letters, digits and `_`, as 0.171 wants them."""
 CHANGED_KEY: Final = "gateway_changed"
+ONCE_KEY: Final = "gateway_note"
 MOST_CHUNKS: Final = 24
 """Entries that one text may take; more is a mistake, and is cut with a word."""
 MOST_RULES: Final = 20_000
@@ -91,6 +101,7 @@ _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
     {
         LayerName.HEARTBEAT_GUIDANCE: HEARTBEAT_TITLE,
         LayerName.CRON_GUIDANCE: CRON_TITLE,
+        LayerName.CUTS: CUTS_TITLE,
         LayerName.MEMORY_NOTE: MEMORY_TITLE,
         LayerName.SKILLS: SKILLS_TITLE,
     }
@@ -104,6 +115,7 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
         LayerName.SOUL: "31_soul",
         LayerName.IDENTITY: "32_identity",
         LayerName.USER: "33_user",
+        LayerName.CUTS: "35_cut_files",
         LayerName.MEMORY_NOTE: "40_memory",
         LayerName.SKILLS: "50_skills",
         LayerName.HEARTBEAT_POINTER: "60_heartbeat_file",
@@ -162,6 +174,8 @@ class LanePlan:
 
     Each layer has entries of its own, so that one that comes or goes has no other said again.
     """
+    turn_once: Mapping[str, str]
+    """What is said with this turn alone, as entries of the additional context by their keys."""
     turn_context: str
     """Files to quote before the person's words, once per conversation and state; empty when there are none."""
     turn_input: str
@@ -211,7 +225,9 @@ def plan(
     """
     lanes = lanes_of(copied=copied, hears_mode=hears_mode)
     layers = (*standing_layers(standing), *composition.layers)
-    placed = tuple(Placed(layer, lanes[layer.name]) for layer in layers)
+    placed = tuple(
+        Placed(layer, Lane.TURN_ONCE if layer.lifetime is Lifetime.ONCE else lanes[layer.name]) for layer in layers
+    )
     context = _in(placed, Lane.TURN_CONTEXT)
     agents = composition.get(LayerName.AGENTS)
     developer = _in(placed, Lane.THREAD_DEVELOPER)
@@ -220,6 +236,7 @@ def plan(
         thread_developer=_thread_developer(developer) if agents in developer else without_rules,
         turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
         turn_added=_turn_added(_in(placed, Lane.TURN_ADDED)),
+        turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
         turn_input="\n\n".join(layer.text for layer in _in(placed, Lane.TURN_INPUT)),
         rules=agents.text if agents else None,
@@ -255,6 +272,11 @@ def _turn_added(layers: list[Layer]) -> dict[str, str]:
     for layer in layers:
         texts[_ADDED_AS[layer.name]] = _file(layer) if layer.name in _PERSONA else _titled(layer)
     return entries(TURN_KEY, texts)
+
+
+def _turn_once(layers: list[Layer]) -> dict[str, str]:
+    texts = {layer.name.value.rpartition("/")[2].replace("-", "_"): _titled(layer) for layer in layers}
+    return entries(ONCE_KEY, texts)
 
 
 def entries(key: str, texts: Mapping[str, str]) -> dict[str, str]:

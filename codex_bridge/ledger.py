@@ -118,6 +118,7 @@ class TurnLedger:
         self._usage_of_subagents = Usage()
         self._given_up = ""
         self._evidence = Evidence()
+        self._compacted = False
         self.trouble: Trouble | None = None
         """What the failure of the turn means for its conversation; None for a turn that Codex did not fail."""
 
@@ -254,6 +255,7 @@ class TurnLedger:
                 self._evidence = replace(self._evidence, tools=(*self._evidence.tools, _tool_name(item)))
                 return (ToolFinished(item.id, _tool_name(item), item.status == "completed"),)
             case CompactionItem(id=item_id):
+                self._compacted = True
                 return (Compacted(item_id),)
             case UserMessageItem():
                 self._evidence = replace(self._evidence, messages=self._evidence.messages + 1)
@@ -308,6 +310,7 @@ class TurnLedger:
             usage=self._usage,
             usage_of_subagents=self._usage_of_subagents,
             evidence=self._evidence,
+            compacted=self._compacted,
         )
         return [Finished(result)]
 

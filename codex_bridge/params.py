@@ -126,8 +126,8 @@ def turn_start(
     suffix = f"_r{context_round}" if context_round else ""
     added = {
         **{f"{key}{suffix}": text for key, text in lanes.turn_added.items()},
-        **dict.fromkeys(sorted(ended), OVER),
-        **entries(CHANGED_KEY, changed),
+        **{f"{key}{suffix}": OVER for key in sorted(ended)},
+        **{f"{key}{suffix}": text for key, text in {**entries(CHANGED_KEY, changed), **lanes.turn_once}.items()},
     }
     context = {key: ContextEntry(kind="application", value=text) for key, text in added.items()}
     texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]

@@ -6,7 +6,7 @@ Pure.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from codex_bridge.lanes import TURN_KEY, Lane, Placed
+from codex_bridge.lanes import ONCE_KEY, TURN_KEY, Lane, Placed
 from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.wording import CONTEXT_INTRO
 from harness.layers import Layer
@@ -42,6 +42,8 @@ def place(part: Part) -> Lane | None:
     if part.role == "developer":
         if part.text.startswith(f"<{TURN_KEY}_"):
             return Lane.TURN_ADDED
+        if part.text.startswith(f"<{ONCE_KEY}_"):
+            return Lane.TURN_ONCE
         return Lane.TURN_DEVELOPER if part.text.startswith("<collaboration_mode>") else Lane.THREAD_DEVELOPER
     if part.role == "user":
         if part.text.startswith("# AGENTS.md instructions"):

@@ -13,7 +13,7 @@ from codex_bridge.tools import Registered
 from codex_bridge.wire.base import Sent
 from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
-from harness.turns import TurnEvent, TurnRequest, TurnResult
+from harness.turns import Finished, TurnEvent, TurnRequest, TurnResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,10 @@ class CodexTurn:
     def push(self, events: Iterable[TurnEvent]) -> None:
         """Hand events to the reader."""
         for event in events:
+            over = self.buffer.result is not None
             self.buffer.push(event)
+            if isinstance(event, Finished) and not over and self.request.on_end is not None:
+                self.request.on_end(event.result)
 
     def ended_ledger(self) -> TurnLedger:
         """The ledger that can end this turn, also when it never got as far as a thread."""

@@ -1,9 +1,10 @@
 """One agent: a workspace, a backend, and a message or the clock in between."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic
 
-from harness.gather import Gatherer, Situation
+from harness.conversations import Carried, Conversations
+from harness.gather import Gathered, Gatherer, Situation
 from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind, InboundMessage
 from harness.layers import Layer, LayerName, Lifetime, Trust
@@ -41,6 +42,8 @@ class Agent(Generic[TurnT]):
     """Sender ids of the owner. None: whoever the channel lets into a direct chat is the owner."""
     toolbox: Toolbox | None = None
     """Its tools; None for an agent without any."""
+    conversations: Conversations = field(default_factory=Conversations, compare=False)
+    """What each of its conversations holds."""
 
     async def receive(self, message: InboundMessage) -> TurnT:
         """Begin the turn that answers `message`. A bare /new or /reset begins a new conversation.
@@ -97,6 +100,8 @@ class Agent(Generic[TurnT]):
     ) -> Beat[TurnT]:
         settings = self.gatherer.settings
         check_folder(settings.workspace)
+        if reset is not None:
+            self.conversations.forget(session_key)
         gathered = await self.gatherer.gather(
             Situation(
                 trigger=trigger,
@@ -106,6 +111,7 @@ class Agent(Generic[TurnT]):
                 tools=self.toolbox.names if self.toolbox else frozenset(),
                 ack=Ack.TOOL if self.toolbox else Ack.TOKEN,
                 reset=reset,
+                held=self.conversations.held(session_key),
             )
         )
         tools: tuple[Tool, ...] = ()
@@ -133,11 +139,20 @@ class Agent(Generic[TurnT]):
                     effort=self.effort,
                     tools=tools,
                     may_vanish=may_vanish,
+                    on_end=self.conversations.begin(session_key, None if may_vanish else _carried(gathered)),
                     fresh=reset is not None,
                 )
             ),
             responder,
         )
+
+
+def _carried(gathered: Gathered) -> Carried:
+    return Carried(
+        files=gathered.carries_files,
+        cuts_told=gathered.truncation.seen if gathered.truncation else (),
+        refresh=gathered.composition.get(LayerName.REFRESH) is not None,
+    )
 
 
 def _words(message: InboundMessage, audience: Audience) -> Layer:

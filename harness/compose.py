@@ -29,11 +29,13 @@ ORDER: Final = (
     LayerName.IDENTITY,
     LayerName.USER,
     LayerName.HEARTBEAT,
+    LayerName.CUTS,
     LayerName.MEMORY_NOTE,
     LayerName.SKILLS,
     LayerName.HEARTBEAT_POINTER,
     LayerName.BOOTSTRAP,
     LayerName.MEMORY,
+    LayerName.REFRESH,
     LayerName.USER_TEXT,
 )
 """Reading order: what holds for the thread, for the turn (persona as SOUL, IDENTITY, USER: harness reference 1.3;
@@ -81,6 +83,8 @@ class Material:
     """Why there is no note."""
     memory_reason: str = ""
     """Why MEMORY.md is not copied; empty when it is among `files`."""
+    cuts: Layer | None = None
+    """What is said of files that are shown in part."""
     skills: Layer | LeftOut | None = None
     heartbeat_guidance: str = ""
     heartbeat_pointer: str | None = None
@@ -94,6 +98,7 @@ def compose(material: Material, habits: Habits) -> Composition:
         *_agents(material),
         *file_layers(material.files, habits),
         *(_left_out(file, material) for file in material.left_out),
+        *((material.cuts,) if material.cuts else ()),
         *_memory(material),
         *_skills(material),
         *_guidance(material, habits),

@@ -9,7 +9,6 @@ import contextvars
 import inspect
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Generic, TypeVar
 
 import anyio
@@ -23,7 +22,7 @@ class TookTooLongError(RuntimeError):
 
 
 class StillRunningError(RuntimeError):
-    """The last call has not come back yet, so no further one is made."""
+    """A call that was given up has not come back yet, so no further one is made."""
 
 
 class EndedError(RuntimeError):
@@ -38,14 +37,15 @@ class ForeignCall(Generic[Argument]):
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is looked at
         )
-        self._thread: threading.Thread | None = None
+        self._left: set[object] = set()
+        """Calls that were given up and have not come back."""
 
     async def __call__(self, argument: Argument, *, seconds: float) -> object:
         """Call the function and return what it gives, awaited when it can be.
 
         Raises:
             TookTooLongError: It took longer than `seconds`.
-            StillRunningError: It still runs since an earlier call.
+            StillRunningError: An earlier call was given up and still runs.
             EndedError: It raised something that is meant for the process, such as SystemExit.
             Exception: Whatever else it raised.
         """
@@ -55,14 +55,17 @@ class ForeignCall(Generic[Argument]):
         raise TookTooLongError
 
     async def _in_thread(self, argument: Argument) -> object:
-        if self._thread is not None and self._thread.is_alive():
+        if self._left:
             raise StillRunningError
         loop, context = asyncio.get_running_loop(), contextvars.copy_context()
         ended: asyncio.Future[None] = loop.create_future()
         answers: list[object] = []
         errors: list[BaseException] = []
 
+        call = object()
+
         def tell() -> None:
+            self._left.discard(call)
             if not ended.done():
                 ended.set_result(None)
                 return
@@ -75,15 +78,28 @@ class ForeignCall(Generic[Argument]):
                 answers.append(context.run(self._function, argument))
             except BaseException as error:  # it is raised again where the caller waits
                 errors.append(error)
-            with suppress(RuntimeError):  # the loop is closed
+            try:
                 loop.call_soon_threadsafe(tell)
+            except RuntimeError:  # the loop is closed
+                self._left.discard(call)
 
         await anyio.lowlevel.checkpoint_if_cancelled()
-        self._thread = threading.Thread(target=work, name="foreign code", daemon=True)
-        self._thread.start()
-        await ended
-        if errors:
-            if isinstance(errors[0], Exception | asyncio.CancelledError):
-                raise errors[0]
-            raise EndedError(f"raised {type(errors[0]).__name__}") from errors[0]
+        threading.Thread(target=work, name="foreign code", daemon=True).start()
+        try:
+            await ended
+        except asyncio.CancelledError:
+            if ended.cancelled():  # else it came back at the same moment
+                self._left.add(call)
+            raise
+        for error in errors:
+            raise _for_a_turn(error)
         return answers[0]
+
+
+def _for_a_turn(error: BaseException) -> BaseException:
+    """What a turn may hear of an error: what is meant for the process or a whole thread ends neither."""
+    if isinstance(error, Exception | asyncio.CancelledError):
+        return error
+    ended = EndedError(f"raised {type(error).__name__}")
+    ended.__cause__ = error
+    return ended

@@ -7,19 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.abc import TaskStatus
 
 from harness.compose import ONLY_POINTED_TO, Material, compose
+from harness.conversations import NOTHING, Held
 from harness.habits import Habits
 from harness.heartbeat.convention import Ack
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.memory.access import STANDINGS, Audience, Standing
 from harness.memory.routing import MemoryFacts, MemoryRoute, route_memory
 from harness.settings.agent import AgentSettings
-from harness.settings.files import FileLimits
+from harness.settings.files import ContextInjection, FileLimits, WarningMode
 from harness.settings.memory import ResetAction
 from harness.skills.catalogue import ListingOptions, SkillCatalogue
 from harness.skills.layer import skills_layer
@@ -46,6 +47,9 @@ from harness.workspace.names import AGENTS, HEARTBEAT, ContextMode, RunKind, ses
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Refused
 from harness.workspace.warn_once import WarnOnce
+
+if TYPE_CHECKING:
+    from harness.workspace.warning_history import TruncationReport
 
 RUN_OF: Final = {
     Trigger.CHAT: RunKind.DEFAULT,
@@ -76,6 +80,8 @@ class Situation:
     """How a heartbeat says that nothing needs attention."""
     reset: ResetAction | None = None
     """The message is a bare /new or /reset: the gateway's own prompt, with recent daily notes, takes its place."""
+    held: Held = NOTHING
+    """What the conversation holds already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +96,10 @@ class Gathered:
     first_run: FirstRunMode
     notices: tuple[Notice, ...]
     limits: FileLimits
+    carries_files: bool
+    """The workspace's files were not kept from the turn as a whole."""
+    truncation: "TruncationReport | None"
+    """What was cut and whether the model is told; None when everything fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +143,10 @@ class Gatherer:
         self._reader = reader or GuardedReader()
         self._bootstrap = Bootstrap(self._reader, hooks=hooks or _hooks(settings, self._reader), home=str(Path.home()))
         self.library = SkillLibrary(settings.skills.places, limits=settings.skills.limits)
+        files = settings.files
+        # A backend that keeps what it was told gets nothing twice anyway, and would take back what is left out.
+        self._skips = files.injection is ContextInjection.CONTINUATION_SKIP and not habits.keeps_what_it_was_told
+        self._tells_once = files.warning is WarningMode.ONCE
         self._options: ListingOptions = listing_options(
             settings.skills, loading=loading or Shell(), check_command=CHECK_COMMAND
         )
@@ -171,6 +185,8 @@ class Gatherer:
                 str(settings.workspace),
                 settings.id,
                 session_key=situation.session_key,
+                session_id=situation.held.id,
+                config=settings.skills.rules.config,
                 run=run,
                 context=ContextMode.LIGHTWEIGHT if situation.light else ContextMode.FULL,
                 heartbeat=settings.heartbeat,
@@ -179,25 +195,60 @@ class Gatherer:
         catalogue = (
             SkillCatalogue() if situation.light else self.library.catalogue(settings.skills.rules, self._options)
         )
-        kind = replace(situation, words=NO_WORDS)
+        kind = replace(situation, words=NO_WORDS, held=self._that_matters(situation.held))
         known = self._known.get(kind)
         if known is None or known.catalogue is not catalogue or (known.found is not found and known.found != found):
             known = self._composed(kind, found, catalogue)
             self._known[kind] = known
             while len(self._known) > MOST_KINDS:
                 del self._known[next(iter(self._known))]
-        words = self._words(situation, known.first_run)
+        last: tuple[Layer, ...] = (self._words(situation, known.first_run),)
+        if situation.held.compacted and (refresh := self._refresh(situation, found)) is not None:
+            last = (refresh, *last)
         composition = known.gathered.composition
-        return replace(known.gathered, composition=replace(composition, layers=(*composition.layers, words)))
+        return replace(known.gathered, composition=replace(composition, layers=(*composition.layers, *last)))
+
+    def _that_matters(self, held: Held) -> Held:
+        """What of a conversation decides about the files: few agents are set up so that anything does."""
+        skips, told = self._skips and held.holds_files, held.cuts_told if self._tells_once else ()
+        return Held(holds_files=skips, cuts_told=told) if skips or told else NOTHING
+
+    def _refresh(self, situation: Situation, found: BootstrapFiles) -> Layer | None:
+        """What is said after a compaction; None when nothing is, and on turns that may vanish or keep their words."""
+        settings = self.settings
+        if not settings.post_compaction_sections or situation.light or situation.trigger is Trigger.HEARTBEAT:
+            return None
+        from harness.clock import time_lines  # conversations are compacted rarely
+        from harness.memory.refresh import post_compaction_text
+
+        rules = next((file for file in found.files if file.name == AGENTS and file.memory is None), None)
+        now, zone = self._now(), settings.time.zone
+        text = post_compaction_text(
+            rules.text if rules else "",
+            settings.post_compaction_sections,
+            quoted=not self.habits.reads_agents_file,
+            today=now.astimezone(zone).date(),
+            max_units=settings.excerpts.post_compaction_max_chars,
+            time_lines=time_lines(now, zone, clock=settings.time.clock),
+        )
+        name = LayerName.REFRESH
+        return None if text is None else Layer(name, name.value, Lifetime.ONCE, Trust.OPERATOR, text)
 
     def _composed(self, situation: Situation, found: BootstrapFiles, catalogue: SkillCatalogue) -> "_Known":
         """Compose all but the words."""
         settings = self.settings
         route = self._route(situation, found.files)
         first_run = _first_run(found, situation)
-        files, left_out, agents = self._sift(found.files, situation, route, first_run)
+        skipped = reason_to_skip(
+            settings.files.injection,
+            run=RUN_OF[situation.trigger],
+            first_run=first_run,
+            already_sent=situation.held.holds_files,
+        )
+        files, left_out, agents = self._sift(found.files, situation, route, first_run, skipped)
         # What only some turns get comes last into the total: it takes no room from what every turn gets.
         context = build_context(sorted(files, key=comes_and_goes), settings.files.limits)
+        truncation = self._truncation(files, context, situation.held) if context.notices else None
         heartbeat = next((file for file in found.files if file.name == HEARTBEAT), None)
         on_heartbeat = situation.trigger is Trigger.HEARTBEAT
         material = Material(
@@ -208,6 +259,7 @@ class Gatherer:
             memory_note=self._note(route, found.files),
             memory_note_reason="" if route.note else route.note_reason,
             memory_reason="" if route.content else route.content_reason,
+            cuts=self._cuts(truncation),
             skills=skills_layer(catalogue),
             heartbeat_guidance=_guidance(situation.ack) if on_heartbeat and settings.heartbeat.guidance else "",
             heartbeat_pointer=_pointer(heartbeat) if on_heartbeat and self.habits.points_to_heartbeat_file else None,
@@ -222,10 +274,28 @@ class Gatherer:
             first_run=first_run,
             notices=(*found.notices, *context.notices),
             limits=settings.files.limits,
+            carries_files=skipped is None and not situation.light,
+            truncation=truncation,
         )
         key = situation.session_key or situation.trigger.value
         self._warnings.warn(gathered.notices, workspace=str(settings.workspace), session_key=key)
         return _Known(found, catalogue, first_run, gathered)
+
+    def _truncation(self, files: tuple[WorkspaceFile, ...], context: ContextFiles, held: Held) -> "TruncationReport":
+        from harness.workspace.analysis import Injected, analyse  # most workspaces fit
+        from harness.workspace.warning_history import decide_warning
+
+        analysis = analyse(files, [Injected(file.path, file.units) for file in context.files], context.limits)
+        return decide_warning(analysis, self.settings.files.warning, held.cuts_told)
+
+    def _cuts(self, truncation: "TruncationReport | None") -> Layer | None:
+        """What the model is told of files that are shown in part; on each turn, or once."""
+        if truncation is None or not truncation.shown:
+            return None
+        from harness.workspace.warning_text import prompt_notice
+
+        name, lifetime = LayerName.CUTS, Lifetime.ONCE if self._tells_once else Lifetime.TURN
+        return Layer(name, name.value, lifetime, Trust.OPERATOR, prompt_notice())
 
     def _route(self, situation: Situation, files: tuple[WorkspaceFile, ...]) -> MemoryRoute:
         return route_memory(
@@ -272,7 +342,12 @@ class Gatherer:
         return Layer(LayerName.USER_TEXT, f"/{situation.reset}", Lifetime.INPUT, Trust.OPERATOR, text)
 
     def _sift(
-        self, files: tuple[WorkspaceFile, ...], situation: Situation, route: MemoryRoute, mode: FirstRunMode
+        self,
+        files: tuple[WorkspaceFile, ...],
+        situation: Situation,
+        route: MemoryRoute,
+        mode: FirstRunMode,
+        skipped: str | None,
     ) -> tuple[tuple[WorkspaceFile, ...], tuple[LeftOutFile, ...], WorkspaceFile | None]:
         """Take out what this turn may not or need not carry, before sizes are counted."""
         settings = self.settings
@@ -287,9 +362,6 @@ class Gatherer:
             own = [file for file in files if file.name == HEARTBEAT]
             pointed_to = tuple(LeftOutFile(file.name, file.path, _why_not_copied(file)) for file in own)
             files = tuple(file for file in files if file not in own)
-        skipped = reason_to_skip(
-            settings.files.injection, run=RUN_OF[situation.trigger], first_run=mode, already_sent=False
-        )
         if skipped is not None:
             return (), (*pointed_to, *(LeftOutFile(file.name, file.path, skipped) for file in files)), agents
         sifted = for_mode(files, mode)

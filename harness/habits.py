@@ -16,5 +16,7 @@ class Habits:
     """A heartbeat turn gets the path of HEARTBEAT.md, which the model reads for itself."""
     replaces_memory_file: bool = False
     """Where memory tools serve a turn, MEMORY.md is not copied into it (S54); elsewhere they come beside the copy."""
+    keeps_what_it_was_told: bool = False
+    """It says to the model what is new, and that alone: a turn that leaves something out takes it back."""
     marks_missing_files: bool = True
     """A short marker stands in the place of a file that is not there."""

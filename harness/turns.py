@@ -4,7 +4,7 @@ A `Harness` runs turns. A turn streams `TurnEvent`s, a closed union, and always 
 """
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
@@ -42,6 +42,8 @@ class TurnRequest:
     may_vanish: "Callable[[TurnResult, int, int], bool] | None" = None
     """Says of a turn that ended whether it may be taken out of the conversation again, given how many UTF-16 units that
     would free and how many would have to be said anew; None: it stays."""
+    on_end: "Callable[[TurnResult], None] | None" = field(default=None, compare=False)
+    """To be called with the result, once, before the next turn of the conversation can begin."""
     fresh: bool = False
     """Begin a new conversation; what the chat's earlier one held is not seen any more."""
 
@@ -254,6 +256,8 @@ class TurnResult:
     usage_of_subagents: Usage = Usage()
     """Of those that were done before the turn was."""
     evidence: Evidence = Evidence()
+    compacted: bool = False
+    """A summary took the place of what the conversation held before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,14 @@ _USUAL_OPENING = (
     "now, by these parts of AGENTS.md:"
 )
 _CUSTOM_OPENING = "The conversation was just compacted. These parts of AGENTS.md still hold in full ({names}):"
+_USUAL_POINTER = (
+    "The conversation was just compacted, and a summary may have lost what you do at the start of one. AGENTS.md "
+    "stands above in full: do again now what it asks for under {names}. Where it says YYYY-MM-DD, today is {today}."
+)
+_CUSTOM_POINTER = (
+    "The conversation was just compacted. AGENTS.md stands above in full, and these parts of it hold as before: "
+    "{names}. Where it says YYYY-MM-DD, today is {today}."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +42,20 @@ class _Heading:
 
 
 def post_compaction_text(
-    agents_md: str, sections: Sequence[str], *, today: date, max_units: int, time_lines: str = ""
+    agents_md: str,
+    sections: Sequence[str],
+    *,
+    quoted: bool = True,
+    today: date,
+    max_units: int,
+    time_lines: str = "",
 ) -> str | None:
     """Return the reminder for a compacted conversation, or None when there is nothing to say.
 
     Args:
         agents_md: The text of AGENTS.md.
         sections: `compaction.postCompactionSections`: titles of level 2 or 3; empty means off.
+        quoted: Quote the sections. False where the backend itself gives the whole file again: then they are only named.
         today: The date in the person's time zone; stands in for `YYYY-MM-DD`.
         max_units: The size of the quoted sections, in UTF-16 units (`contextLimits.postCompactionMaxChars`).
         time_lines: What time it is, appended last.
@@ -48,11 +63,15 @@ def post_compaction_text(
     usual = _same_titles(sections, USUAL_SECTIONS)
     parts = _sections(agents_md, sections)
     if not parts and usual:
-        parts = _sections(agents_md, EARLIER_SECTIONS)
+        sections = EARLIER_SECTIONS
+        parts = _sections(agents_md, sections)
     if not parts:
         return None
     body = "\n\n".join(parts).replace("YYYY-MM-DD", today.isoformat())
     names = ", ".join(dict.fromkeys(" ".join(title.split()) for title in sections))
+    if not quoted:
+        pointer = (_USUAL_POINTER if usual else _CUSTOM_POINTER).format(names=names, today=today.isoformat())
+        return f"{pointer}\n\n{time_lines}".rstrip()
     opening = _USUAL_OPENING if usual else _CUSTOM_OPENING.format(names=names)
     return f"{opening}\n\n{cut_with_line(body, max_units, CUT)}\n\n{time_lines}".rstrip()
 

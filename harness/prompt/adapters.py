@@ -133,8 +133,6 @@ class LiveFacts:
     runtime: RuntimeFacts = field(default_factory=RuntimeFacts)
     gateway: bool = True
     """A gateway process is behind the run, which can schedule and send later."""
-    warnings_seen: tuple[str, ...] = ()
-    """Signatures of the cuts that the conversation was told of already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +170,7 @@ def assemble(
     mode = _mode(live, traits)
     delivery = live.chat.delivery if live.chat else Delivery.AUTOMATIC
     channel = live.chat.channel.strip().lower() if live.chat else ""
-    truncation = decide_warning(analysis_of(gathered), settings.files.warning, live.warnings_seen)
+    truncation = gathered.truncation or decide_warning(analysis_of(gathered), settings.files.warning, ())
     notice = prompt_notice() if traits.notices and truncation.shown else ""
     files = gathered.files.files
     # Above the cache boundary stands nothing that comes and goes, nor a warning that is given only once.

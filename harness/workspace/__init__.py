@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         workspace_notes,
     )
     from harness.workspace.hooks import BootstrapEvent, BootstrapHooks, HookFile
-    from harness.workspace.injection import Attempt, holds_full_context, keeps_record, plans_record, reason_to_skip
+    from harness.workspace.injection import reason_to_skip
     from harness.workspace.memory_files import MemoryKind
     from harness.workspace.names import ContextMode, RunKind, SessionKind, session_kind
     from harness.workspace.reader import GuardedReader
@@ -38,15 +38,13 @@ if TYPE_CHECKING:
     from harness.workspace.seeding import Seeded, ensure_workspace
     from harness.workspace.setup_state import SetupState
     from harness.workspace.setup_status import Setup, read_setup
-    from harness.workspace.transcript_tail import transcript_tail
     from harness.workspace.truncate import Truncation, truncate
     from harness.workspace.warn_once import WarnOnce
-    from harness.workspace.warning_history import TruncationReport, decide_warning, seen_before
+    from harness.workspace.warning_history import TruncationReport, decide_warning
     from harness.workspace.warning_text import advice, prompt_notice, user_prompt_with_warning, warning_lines
 
 __all__ = [
     "EXTRA_FILES_HOOK",
-    "Attempt",
     "Bootstrap",
     "BootstrapEvent",
     "BootstrapFiles",
@@ -98,16 +96,11 @@ __all__ = [
     "first_run_mode",
     "for_mode",
     "has_access",
-    "holds_full_context",
     "is_pending",
-    "keeps_record",
-    "plans_record",
     "prompt_notice",
     "read_setup",
     "reason_to_skip",
-    "seen_before",
     "session_kind",
-    "transcript_tail",
     "truncate",
     "user_prompt_with_warning",
     "warning_lines",
@@ -118,7 +111,6 @@ __getattr__ = lazily(
     __name__,
     {
         "EXTRA_FILES_HOOK": "harness.settings.files",
-        "Attempt": "harness.workspace.injection",
         "Bootstrap": "harness.workspace.bootstrap",
         "BootstrapEvent": "harness.workspace.hooks",
         "BootstrapFiles": "harness.workspace.bootstrap",
@@ -170,16 +162,11 @@ __getattr__ = lazily(
         "first_run_mode": "harness.workspace.first_run",
         "for_mode": "harness.workspace.first_run",
         "has_access": "harness.workspace.first_run",
-        "holds_full_context": "harness.workspace.injection",
         "is_pending": "harness.workspace.first_run",
-        "keeps_record": "harness.workspace.injection",
-        "plans_record": "harness.workspace.injection",
         "prompt_notice": "harness.workspace.warning_text",
         "read_setup": "harness.workspace.setup_status",
         "reason_to_skip": "harness.workspace.injection",
-        "seen_before": "harness.workspace.warning_history",
         "session_kind": "harness.workspace.names",
-        "transcript_tail": "harness.workspace.transcript_tail",
         "truncate": "harness.workspace.truncate",
         "user_prompt_with_warning": "harness.workspace.warning_text",
         "warning_lines": "harness.workspace.warning_text",

@@ -8,6 +8,7 @@ marked. How much of each file fits is decided by `harness.workspace.budget`.
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,8 +48,8 @@ class BootstrapRequest:
     context: ContextMode = ContextMode.FULL
     heartbeat: HeartbeatSettings | None = None
     """The agent's heartbeat settings; None when there is no configuration."""
-    config: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What hooks see as the configuration."""
+    config: Mapping[str, object] = field(default_factory=dict[str, object], compare=False)
+    """What hooks see as the configuration: the whole of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ class Bootstrap:
         event = BootstrapEvent(
             workspace_dir=request.workspace,
             files=hook_files(files),
-            config=request.config,
+            config=deepcopy(dict(request.config)),
             session_key=request.session_key or request.session_id or UNKNOWN_SESSION,
             session_id=request.session_id,
             agent_id=request.agent_id,

@@ -257,8 +257,8 @@ def test_a_model_that_does_not_see_the_mode_gets_each_layer_as_additional_contex
         "gateway_turn_10_about_01_r2": ADDED_INTRO,
         "gateway_turn_30_persona_01_r2": PERSONA_INTRO,
         "gateway_turn_31_soul_01_r2": "## SOUL.md\n\ndry",
-        "gateway_turn_20_heartbeat_01": OVER,
-        "gateway_changed_rules_01": "new rules",
+        "gateway_turn_20_heartbeat_01_r2": OVER,
+        "gateway_changed_rules_01_r2": "new rules",
     }
 
 

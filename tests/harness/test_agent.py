@@ -2,21 +2,37 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from harness.agent import Agent
+from harness.config import Surroundings, read_config, resolve_agent
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
 from harness.habits import Habits
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
-from harness.layers import LayerName
+from harness.layers import LayerName, Lifetime
 from harness.memory.access import Audience
 from harness.plain import plain_settings
-from harness.turns import Trigger, TurnEvent, TurnRequest, TurnResult
+from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
+from harness.turns import Outcome, Trigger, TurnEvent, TurnRequest, TurnResult
+from harness.workspace.filters import ALREADY_SENT
+from harness.workspace.hooks import BootstrapEvent, BootstrapHooks
+from harness.workspace.warning_text import prompt_notice
 
 MESSAGE = InboundMessage(
     "telegram", Chat(ChatKind.DIRECT, "7"), Sender("7", "Orrin"), "9", "hi", datetime(2031, 5, 6, tzinfo=UTC)
+)
+
+
+COMPOSED = Habits()
+CODEX = Habits(
+    reads_agents_file=True,
+    points_to_heartbeat_file=True,
+    replaces_memory_file=True,
+    keeps_what_it_was_told=True,
+    marks_missing_files=False,
 )
 
 
@@ -118,3 +134,158 @@ async def test_a_stranger_does_not_continue_what_was_said_to_the_owner(tmp_path:
         for owner in ("7", "8")
     ]
     assert keys == ["agent:main:telegram:direct:7", "agent:main:telegram:direct:7:other"]
+
+
+class Ending(Recording):
+    """A backend on which every turn is over at once, the way the test says."""
+
+    def __init__(self, *results: TurnResult) -> None:
+        self.results = list(results)
+
+    def start(self, request: TurnRequest) -> Noted:
+        assert request.on_end is not None
+        request.on_end(self.results.pop(0) if self.results else CLEAN)
+        return Noted(request)
+
+
+CLEAN = TurnResult(Outcome.ANSWERED, "Fine.", conversation="c1", turn="t")
+COMPACTED = replace(CLEAN, compacted=True)
+FAILED = replace(CLEAN, outcome=Outcome.FAILED)
+
+
+def souls(requests: list[TurnRequest]) -> list[bool]:
+    return [request.composition.get(LayerName.SOUL) is not None for request in requests]
+
+
+async def asked(agent: Agent[Noted], *texts: str, message: InboundMessage = MESSAGE) -> list[TurnRequest]:
+    return [(await agent.receive(replace(message, text=text))).request for text in texts]
+
+
+def skipping(workspace: Path, habits: Habits = COMPOSED) -> Gatherer:
+    (workspace / "SOUL.md").write_text("dry", encoding="utf-8")
+    files = FileSettings(injection=ContextInjection.CONTINUATION_SKIP)
+    return Gatherer(replace(plain_settings(workspace), files=files), habits)
+
+
+@pytest.mark.parametrize(
+    ("results", "carried"),
+    [
+        ([CLEAN, CLEAN, CLEAN], [True, False, False, False]),
+        ([CLEAN, COMPACTED, CLEAN], [True, False, True, False]),
+        ([FAILED, CLEAN, FAILED], [True, True, False, False]),
+        ([COMPACTED, CLEAN, CLEAN], [True, True, False, False]),
+        ([CLEAN, replace(CLEAN, conversation="c2"), CLEAN], [True, False, True, False]),
+    ],
+    ids=["held", "compacted", "never heard", "compacted at once", "another conversation"],
+)
+async def test_files_are_left_out_while_the_conversation_holds_them(
+    tmp_path: Path, results: list[TurnResult], carried: list[bool]
+) -> None:
+    """`contextInjection: continuation-skip`."""
+    agent = Agent(Ending(*results), skipping(tmp_path))
+    requests = await asked(agent, "one", "two", "three", "four")
+    assert souls(requests) == carried
+    left_out = {each.reason for request in requests for each in request.composition.left_out if "SOUL" in each.name}
+    assert left_out == {ALREADY_SENT}
+
+
+async def test_a_new_conversation_gets_the_files_again_and_no_other_chat_goes_without(tmp_path: Path) -> None:
+    agent = Agent(Ending(), skipping(tmp_path))
+    assert souls(await asked(agent, "one", "two", "/new", "four")) == [True, False, True, False]
+    other = replace(MESSAGE, chat=Chat(ChatKind.GROUP, "-5"))
+    assert souls(await asked(agent, "five", message=other)) == [True]
+
+
+async def test_files_are_not_left_out_while_a_turn_may_still_be_compacted(tmp_path: Path) -> None:
+    class Slow(Ending):
+        def start(self, request: TurnRequest) -> Noted:
+            return Noted(request) if self.results == [FAILED] else super().start(request)
+
+    backend = Slow()
+    agent = Agent(backend, skipping(tmp_path))
+    (first,) = await asked(agent, "one")
+    backend.results = [FAILED]  # from here on a turn stays on its way
+    running, meanwhile = await asked(agent, "two", "three")
+    assert souls([first, running, meanwhile]) == [True, False, True]
+
+
+async def test_a_backend_that_says_nothing_twice_is_never_told_less(tmp_path: Path) -> None:
+    """What is left out for Codex would be taken back, so the key changes nothing there."""
+    agent = Agent(Ending(), skipping(tmp_path, replace(COMPOSED, keeps_what_it_was_told=True)))
+    assert souls(await asked(agent, "one", "two")) == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("mode", "lifetimes"),
+    [
+        (WarningMode.OFF, [None, None, None]),
+        (WarningMode.ONCE, [Lifetime.ONCE, None, Lifetime.ONCE]),
+        (WarningMode.ALWAYS, [Lifetime.TURN, Lifetime.TURN, Lifetime.TURN]),
+    ],
+)
+async def test_the_model_is_told_of_cut_files_as_often_as_configured(
+    tmp_path: Path, mode: WarningMode, lifetimes: list[Lifetime | None]
+) -> None:
+    """S64; once means once for each kind of cut."""
+    (tmp_path / "SOUL.md").write_text("x" * 300, encoding="utf-8")
+    files = FileSettings(limits=FileLimits(200, 1_000), warning=mode)
+    agent = Agent(Ending(), Gatherer(replace(plain_settings(tmp_path), files=files), CODEX))
+    requests = await asked(agent, "one", "two")
+    (tmp_path / "USER.md").write_text("y" * 300, encoding="utf-8")
+    requests += await asked(agent, "three")
+    told = [request.composition.get(LayerName.CUTS) for request in requests]
+    assert [layer and layer.lifetime for layer in told] == lifetimes
+    assert {layer.text for layer in told if layer} <= {prompt_notice()}
+
+
+RULES = "# Rules\n\n## Red Lines\n\nNever sell the boat. Notes go to memory/YYYY-MM-DD.md.\n\n## Other\n\nBe kind."
+
+
+@pytest.mark.parametrize("reads_rules", [False, True])
+async def test_after_a_compaction_the_named_sections_are_said_again_once(tmp_path: Path, reads_rules: bool) -> None:
+    """A backend that gives the whole AGENTS.md again is only told which sections to mind."""
+    (tmp_path / "AGENTS.md").write_text(RULES, encoding="utf-8")
+    settings = replace(plain_settings(tmp_path), post_compaction_sections=("Red Lines",))
+    habits = replace(COMPOSED, reads_agents_file=reads_rules)
+    now = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
+    agent = Agent(Ending(CLEAN, COMPACTED, FAILED), Gatherer(settings, habits, now=lambda: now))
+    requests = await asked(agent, "one", "two", "three", "four", "five")
+    said = [request.composition.get(LayerName.REFRESH) for request in requests]
+    assert [layer is not None for layer in said] == [False, False, True, True, False]
+    assert said[3] is not None
+    assert ("Never sell the boat" in said[3].text) is not reads_rules
+    assert "Red Lines" in said[3].text
+    assert "2031-05-06" in said[3].text
+    assert [layer.name for layer in requests[3].composition.layers][-2:] == [LayerName.REFRESH, LayerName.USER_TEXT]
+
+
+async def test_a_heartbeat_leaves_what_is_to_be_said_to_a_turn_that_stays(tmp_path: Path) -> None:
+    """A quiet one is taken out of the conversation again, and what it was told with it."""
+    (tmp_path / "AGENTS.md").write_text(RULES, encoding="utf-8")
+    settings = replace(plain_settings(tmp_path), post_compaction_sections=("Red Lines",))
+    agent = Agent(Ending(COMPACTED), Gatherer(settings, COMPOSED))
+    (first,) = await asked(agent, "one")
+    beat = (await agent.heartbeat("poll", session_key=first.session_key, key="h1")).turn.request
+    (last,) = await asked(agent, "two")
+    said = [request.composition.get(LayerName.REFRESH) is not None for request in (first, beat, last)]
+    assert said == [False, False, True]
+
+
+async def test_a_hook_sees_the_configuration_and_the_conversation(tmp_path: Path) -> None:
+    """S66; what it changes in its copy of the configuration stays there."""
+    seen: list[tuple[object, str, str | None]] = []
+
+    def look(event: BootstrapEvent) -> None:
+        garden = cast("dict[str, object]", event.config["garden"])
+        seen.append((garden["gate"], event.session_key, event.session_id))
+        garden["gate"] = "changed"
+
+    hooks = BootstrapHooks()
+    hooks.register(look, name="looks")
+    machine = Surroundings(home=tmp_path)
+    text = f"{{agents: {{defaults: {{workspace: {str(tmp_path)!r}}}}}, garden: {{gate: 'open'}}}}"
+    settings = resolve_agent(read_config(text, machine), "main", machine)
+    agent = Agent(Ending(), Gatherer(settings, COMPOSED, hooks=hooks))
+    await asked(agent, "one", "two")
+    key = "agent:main:telegram:direct:7"
+    assert seen == [("open", key, None), ("open", key, "c1")]

@@ -24,6 +24,7 @@ from harness.agent import Agent
 from harness.gather import Gatherer
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.plain import plain_settings
+from harness.settings.agent import AgentSettings
 from harness.store.bindings import Bindings, bindings_at
 from harness.toolbox import Toolbox
 from harness.turns import Notice, SubagentFinished, TurnEvent, TurnRequest, TurnResult
@@ -64,6 +65,7 @@ async def stage(
     overrides: Sequence[tuple[str, str]] = (),
     catalogue: CatalogueMode = "auto",
     toolbox: Toolbox | None = None,
+    agent: AgentSettings | None = None,
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
@@ -77,7 +79,7 @@ async def stage(
                 yield Stage(
                     stand_in,
                     harness,
-                    Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=model, toolbox=toolbox),
+                    Agent(harness, Gatherer(agent or plain_settings(workspace), HABITS), model=model, toolbox=toolbox),
                     bindings,
                 )
     _keep_catalogue(codex, folder)

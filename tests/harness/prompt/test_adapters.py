@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.conversations import NOTHING, Held
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
 from harness.heartbeat.convention import Ack
@@ -86,10 +87,11 @@ async def gathered(
     audience: Audience = Audience.OWNER,
     key: str = "agent:pell:telegram:direct:7",
     now: datetime = datetime(2031, 5, 6, tzinfo=UTC),
+    held: Held = NOTHING,
 ) -> Gathered:
     words = Layer(LayerName.USER_TEXT, "message", Lifetime.INPUT, Trust.OWNER, "hi")
     situation = Situation(
-        trigger=trigger, audience=audience, words=words, session_key=key, tools=frozenset(TOOLS.names)
+        trigger=trigger, audience=audience, words=words, session_key=key, tools=frozenset(TOOLS.names), held=held
     )
     return await Gatherer(settings, Habits(), now=lambda: now).gather(situation)
 
@@ -308,9 +310,10 @@ async def test_a_cut_is_told_without_names_and_numbers(
 ) -> None:
     """S60, S64."""
     small = replace(settings, files=FileSettings(limits=FileLimits(per_file=30), warning=mode))
-    found = await gathered(small)
-    first = assemble(Adapter.EMBEDDED, small, found, live())
-    made = assemble(Adapter.EMBEDDED, small, found, live(warnings_seen=first.truncation.seen if seen else ()))
+    first = await gathered(small)
+    assert first.truncation is not None
+    found = await gathered(small, held=Held(cuts_told=first.truncation.seen)) if seen else first
+    made = assemble(Adapter.EMBEDDED, small, found, live())
     notice = "## Bootstrap Context Notice\nSome workspace files in this prompt did not fit and are shown in part."
     assert made.prompt.text.count(notice) == shown
     assert (notice in stable(made)) is (mode is WarningMode.ALWAYS)

@@ -10,7 +10,7 @@ from harness.workspace.budget import build_context
 from harness.workspace.entries import Notice, NoticeCode, WorkspaceFile
 from harness.workspace.reads import Content, Missing
 from harness.workspace.warn_once import MOST_REMEMBERED, WarnOnce
-from harness.workspace.warning_history import MOST_SEEN, decide_warning, seen_before
+from harness.workspace.warning_history import MOST_SEEN, decide_warning
 from harness.workspace.warning_text import advice, prompt_notice, user_prompt_with_warning, warning_lines
 
 
@@ -116,33 +116,6 @@ def test_the_newest_32_warnings_are_remembered() -> None:
         seen = decide_warning(analysis, WarningMode.ONCE, seen).seen
     assert seen == tuple(analysis.signature for analysis in analyses[1:])
     assert decide_warning(analyses[0], WarningMode.ONCE, seen).shown
-
-
-def test_what_was_told_is_restored_from_the_last_report() -> None:
-    assert seen_before(seen=("a", "", "b", "a"), signature="c") == ("a", "b")
-    assert seen_before(seen=None, signature="c") == ("c",)
-    assert seen_before(seen=None, signature="c", mode=WarningMode.OFF) == ()
-    assert seen_before(seen=None) == ()
-
-
-def test_the_report_has_the_names_that_reports_always_had() -> None:
-    analysis = analysed(file("SOUL.md", 400))
-    assert decide_warning(analysis, WarningMode.ONCE, ()).as_json() == {
-        "warningMode": "once",
-        "warningShown": True,
-        "promptWarningSignature": analysis.signature,
-        "warningSignaturesSeen": [analysis.signature],
-        "truncatedFiles": 1,
-        "nearLimitFiles": 1,
-        "totalNearLimit": False,
-    }
-    assert decide_warning(analysed(file("SOUL.md", 9)), WarningMode.OFF, ()).as_json() == {
-        "warningMode": "off",
-        "warningShown": False,
-        "truncatedFiles": 0,
-        "nearLimitFiles": 0,
-        "totalNearLimit": False,
-    }
 
 
 def test_a_warning_names_three_files_and_counts_the_rest() -> None:

@@ -95,6 +95,21 @@ async def test_a_plain_hook_that_never_returns_costs_one_wait_and_no_turn() -> N
     ]
 
 
+async def test_two_turns_may_ask_one_plain_hook_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=5)
+    hooks = BootstrapHooks()
+    hooks.register(lambda _: both.wait(), name="meets")
+    left: list[BootstrapEvent] = []
+
+    async def run() -> None:
+        left.append(await hooks.run(event("A.md")))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        group.start_soon(run)
+    assert [after.notices for after in left] == [[], []]
+
+
 async def test_a_hook_that_wants_to_end_the_process_ends_itself() -> None:
     def leave(_: BootstrapEvent) -> None:
         raise SystemExit(3)

@@ -1,0 +1,99 @@
+"""What each conversation of an agent holds, as far as the next turn depends on it.
+
+Pure: a turn says what it carries when it begins, and its result says whether that was heard. Kept for the life of the
+process; after a restart a conversation counts as one that was told nothing, so that nothing is missing from it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from harness.turns import Outcome, TurnResult
+
+MOST_CONVERSATIONS: Final = 1024
+"""Conversations that are remembered: those with the latest turns. A forgotten one is told everything anew."""
+_HEARD: Final = frozenset({Outcome.ANSWERED, Outcome.EMPTY})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a conversation holds."""
+
+    id: str | None = None
+    """The backend's name for it; None before its first turn has ended."""
+    holds_files: bool = False
+    """It was told the workspace's files, and nothing took them out of it since."""
+    cuts_told: tuple[str, ...] = ()
+    """Signatures of the cut files that it was told of, oldest first."""
+    compacted: bool = False
+    """It was compacted, and was not told since what holds still."""
+
+
+NOTHING: Final = Held()
+"""Of a conversation that begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """What a turn tells its conversation, if it is heard and stays in it."""
+
+    files: bool = False
+    cuts_told: tuple[str, ...] = ()
+    refresh: bool = False
+
+
+class Conversations:
+    """The conversations of one agent, by session key."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Held] = OrderedDict()
+        self._running: dict[str, int] = {}
+
+    def held(self, session_key: str) -> Held:
+        """What the conversation holds for sure; a turn that still runs may take the files out of it."""
+        known = self._known.get(session_key, NOTHING)
+        return replace(known, holds_files=False) if known.holds_files and session_key in self._running else known
+
+    def forget(self, session_key: str) -> None:
+        """The next turn begins a new conversation."""
+        self._known.pop(session_key, None)
+
+    def begin(self, session_key: str, carried: Carried | None) -> Callable[[TurnResult], None]:
+        """Note that a turn begins; the answer is to be called once with its result, before the next turn begins.
+
+        Args:
+            session_key: The conversation.
+            carried: What the turn tells; None for a turn that may be taken out of the conversation again.
+        """
+        self._running[session_key] = self._running.get(session_key, 0) + 1
+
+        def ended(result: TurnResult) -> None:
+            left = self._running[session_key] - 1
+            if left:
+                self._running[session_key] = left
+            else:
+                del self._running[session_key]
+            self._known[session_key] = _after(self._known.get(session_key, NOTHING), carried, result)
+            self._known.move_to_end(session_key)
+            if len(self._known) > MOST_CONVERSATIONS:
+                self._known.popitem(last=False)
+
+        return ended
+
+
+def _after(before: Held, carried: Carried | None, result: TurnResult) -> Held:
+    """What a conversation holds after a turn."""
+    if before.id is not None and result.conversation and result.conversation != before.id:
+        before = NOTHING  # the backend began a new one by itself
+    now = replace(before, id=result.conversation or before.id)
+    if result.compacted:
+        return replace(now, holds_files=False, compacted=True)
+    if carried is None or result.outcome not in _HEARD:
+        return now
+    return replace(
+        now,
+        holds_files=now.holds_files or carried.files,
+        cuts_told=carried.cuts_told or now.cuts_told,
+        compacted=now.compacted and not carried.refresh,
+    )
