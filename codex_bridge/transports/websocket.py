@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import anyio
-from websockets.asyncio.client import ClientConnection, connect, unix_connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.frames import CloseCode
 
@@ -97,6 +97,14 @@ class WebSocketTransport:
         return ConnectionLostError(f"the server closed it with code {error.rcvd.code}{reason}")
 
 
+class _Straight(connect):
+    """Connects to the address that was checked and to no other; the library alone would follow up to ten redirects."""
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        """Take a redirect for the refusal that any other status is."""
+        return exc
+
+
 @asynccontextmanager
 async def websocket(
     url: str, *, token: TokenFrom | None = None, limit: int = MESSAGE_LIMIT
@@ -113,7 +121,7 @@ async def websocket(
     """
     name = _checked(url)
     headers = {"Authorization": f"Bearer {token.read()}"} if token else {}
-    opening = connect(
+    opening = _Straight(
         url,
         additional_headers=headers,
         max_size=limit,
@@ -134,9 +142,10 @@ async def unix_socket(path: Path, *, limit: int = MESSAGE_LIMIT) -> AsyncGenerat
     Raises:
         ConnectError: There is no socket at `path`, or nobody answers on it.
     """
-    opening = unix_connect(
-        path,
-        uri="ws://localhost/",
+    opening = _Straight(
+        "ws://localhost/",
+        unix=True,
+        path=str(path),
         max_size=limit,
         compression=None,
         logger=_WIRE_LOG,
@@ -153,6 +162,11 @@ async def _opened(opening: connect, name: str, limit: int) -> AsyncGenerator[Web
         connection = await opening
     except InvalidStatus as error:
         status = error.response.status_code
+        if 300 <= status < 400:  # where to is not said: the address may hold a credential
+            raise ConnectError(
+                f"The server at {name} sends the connection on to another address (HTTP {status}), which is not "
+                "followed; name the address of the app-server itself."
+            ) from None
         hint = " (the token is missing or wrong)" if status in (401, 403) else ""
         raise ConnectError(f"The server at {name} refused the connection with HTTP {status}{hint}.") from None
     except (OSError, TimeoutError, InvalidHandshake) as error:

@@ -1,6 +1,7 @@
 """A listening server is talked to only where a stranger cannot listen in, and the token shows nowhere."""
 
 import socket
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.asyncio.server import Server, ServerConnection, serve, unix_serve
 from websockets.http11 import Request, Response
 
 from codex_bridge.errors import ConnectError, ConnectionLostError, OversizedMessageError
@@ -77,6 +78,88 @@ async def test_without_the_right_token_the_error_says_so(tmp_path: Path, token: 
     )
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+@pytest.mark.parametrize("kind", ["another host", "the same host", "no address at all"])
+async def test_a_server_that_sends_us_on_is_not_followed(tmp_path: Path, status: int, kind: str) -> None:
+    file, reached = tmp_path / "token", list[str]()
+    file.write_text(TOKEN, "utf-8")
+
+    def note(connection: ServerConnection, request: Request) -> None:
+        reached.append(f"{request.path} {request.headers.get('Authorization')}")
+
+    async def never(connection: ServerConnection) -> None:
+        raise NotImplementedError
+
+    def send_on(connection: ServerConnection, request: Request) -> Response:
+        assert request.path == "/", "it came back"
+        response = connection.respond(HTTPStatus(status), "elsewhere")
+        places = {"another host": f"{elsewhere}/?key={TOKEN}", "the same host": "/again", "no address at all": "http:"}
+        response.headers["Location"] = places[kind]
+        return response
+
+    with anyio.fail_after(LIMIT):
+        async with (
+            serve(never, "127.0.0.1", 0, process_request=note) as other,
+            serve(never, "127.0.0.1", 0, process_request=send_on) as server,
+        ):
+            url, elsewhere = address(server), address(other).replace("127.0.0.1", "localhost")
+            with pytest.raises(ConnectError) as caught:
+                async with websocket(url, token=TokenFrom(file=file)):
+                    raise NotImplementedError
+    assert str(caught.value) == (
+        f"The server at {url} sends the connection on to another address (HTTP {status}), which is not "
+        "followed; name the address of the app-server itself."
+    )
+    assert reached == []
+
+
+async def test_a_server_on_a_unix_socket_that_sends_us_on_is_not_followed() -> None:
+    asked: list[str] = []
+
+    def send_on(connection: ServerConnection, request: Request) -> Response:
+        asked.append(request.path)
+        response = connection.respond(HTTPStatus.FOUND, "elsewhere")
+        response.headers["Location"] = "/again"
+        return response
+
+    async def never(connection: ServerConnection) -> None:
+        raise NotImplementedError
+
+    with anyio.fail_after(LIMIT), tempfile.TemporaryDirectory(prefix="fake-") as folder:
+        path = Path(folder) / "socket"
+        async with unix_serve(never, str(path), process_request=send_on):
+            with pytest.raises(ConnectError, match=f"The server at unix socket {path} sends the connection on"):
+                async with unix_socket(path):
+                    raise NotImplementedError
+    assert asked == ["/"]
+
+
+async def test_the_proxy_of_the_environment_is_not_told_of_a_server_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A proxy elsewhere could not reach it, and would get the token of a plain connection to read."""
+    asked: list[bytes] = []
+
+    async def listen(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            asked.append(await stream.receive())
+
+    proxy = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = proxy.extra(anyio.abc.SocketAttribute.local_port)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("ws_proxy", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
+    with anyio.fail_after(LIMIT):
+        async with proxy, anyio.create_task_group() as group:
+            group.start_soon(proxy.serve, listen)
+            async with listening(contract()) as url, websocket(url) as transport:
+                await transport.send(ECHO)
+                assert await transport.receive() == [b'{"id":1,"result":{}}']
+            group.cancel_scope.cancel()
+    assert asked == []
 
 
 def test_a_token_that_is_not_where_it_should_be_is_named_by_its_place(
