@@ -52,15 +52,29 @@ class ServerTooOldError(CodexError):
 
 
 class NotSignedInError(CodexError):
-    """The provider wants an account and the Codex home in use has none."""
+    """The provider wants an account and the Codex home in use has none.
 
-    def __init__(self, codex_home: str, agent: str) -> None:
+    Args:
+        codex_home: The home's folder.
+        agent: The agent's id.
+        login: The command that signs this home in; see `codex_bridge.home.login_command`.
+        owned: Whether the home is the agent's, not one that somebody else looks after.
+    """
+
+    def __init__(self, codex_home: str, agent: str, login: str, *, owned: bool) -> None:
+        other = (
+            "use your own Codex login with `--codex-home user`"
+            if owned
+            else f"leave `--codex-home` away and sign in the agent's own home with `codex-bridge login --agent {agent}`"
+        )
         super().__init__(
-            f"Codex is not signed in for agent {agent!r} (home: {codex_home}). Sign this home in with "
-            f"`codex-bridge login --agent {agent}`, or use your own Codex login with `--codex-home user`."
+            f"Codex is not signed in for agent {agent!r} (home: {codex_home}). Sign this home in with `{login}`, "
+            f"or {other}."
         )
         self.codex_home = codex_home
         self.agent = agent
+        self.login = login
+        self.owned = owned
 
 
 class TransportError(CodexError):

@@ -7,6 +7,7 @@ own environment is full of tokens.
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -246,3 +247,17 @@ def own_home(root: Path, agent: str) -> Home:
         AgentIdError: The id cannot name a folder.
     """
     return Home(agent_dir(root, agent) / "codex-home", owned=True)
+
+
+def login_command(home: Home, agent: str, environ: Mapping[str, str] | None = None) -> str:
+    """The command line that signs a home in, so that turns of an agent which use it find the login.
+
+    Args:
+        home: The home in use.
+        agent: The agent's id.
+        environ: The environment that the command would run in; the process's own by default.
+    """
+    if home == own_home(state_dir(environ), agent):
+        return f"codex-bridge login --agent {agent}"
+    name = "user" if home.path == user_codex_home(environ) else shlex.quote(str(home.path))
+    return f"codex-bridge login --codex-home {name}"

@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 
 from codex_bridge.client import Client, NotificationHandler, RequestHandler
 from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, NotSignedInError, TransportError
+from codex_bridge.home import login_command
 from codex_bridge.process import Launch, Server, app_server
 from codex_bridge.rpc import Junk, Stray
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
@@ -155,7 +156,9 @@ class Servers:
             return
         account = await client.call(ACCOUNT_READ, AccountReadParams())
         if account.account is None and account.requires_openai_auth:
-            raise NotSignedInError(str(self._launch.home.path), self._agent)
+            home = self._launch.home
+            login = login_command(home, self._agent)
+            raise NotSignedInError(str(home.path), self._agent, login, owned=home.owned)
 
 
 class _Log:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from enum import Enum
 from getpass import getpass
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 from codex_bridge.binary import find_codex
 from codex_bridge.cli.setup import AgentOption, CodexOption, HomeOption, home_named
 from codex_bridge.client import Client, refuse_all
-from codex_bridge.errors import RpcError
+from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.home import state_dir
 from codex_bridge.process import Launch, app_server
 from codex_bridge.rpc import Notified
@@ -21,6 +22,7 @@ from codex_bridge.wire.besides import LOGIN_CANCEL, LOGIN_START, LoginCancelPara
 from codex_bridge.wire.notifications import LoginCompleted, read
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
 from harness.errors import HarnessError
+from harness.tasks import beside
 
 PATIENCE: Final = 15 * 60.0
 """Seconds that a person has to finish a sign-in in the browser."""
@@ -64,29 +66,52 @@ def _api_key(variable: str) -> str:
     return key
 
 
-async def _login(way: Way, key: str | None, agent: str, codex: Path | None, codex_home: str) -> None:
-    home = home_named(codex_home, agent, state_dir())
-    ended = anyio.Event()
-    outcome: list[LoginCompleted] = []
+class Ending:
+    """Notification handler that waits for the end of a sign-in."""
 
-    def listen(notification: Notified) -> None:
+    def __init__(self) -> None:
+        self.result: LoginCompleted | None = None
+        self.over = anyio.Event()
+
+    def __call__(self, notification: Notified) -> None:
+        """Hear a notification."""
         wire = read(notification)
         if isinstance(wire, LoginCompleted):
-            outcome.append(wire)
-            ended.set()
+            self.result = wire
+            self.over.set()
 
-    async with app_server(Launch(find_codex(codex), home), on_notification=listen, on_request=refuse_all) as server:
-        started = await _start(server.client, way, key)
-        if started.login_id is not None:
-            await _wait_for_person(server.client, started, ended)
-            done = outcome[-1]
-            if not done.success:
-                raise LoginError(f"The sign-in did not come about: {done.error or 'no reason was given'}.")
-        account = (await server.client.call(ACCOUNT_READ, AccountReadParams())).account
+
+async def _login(way: Way, key: str | None, agent: str, codex: Path | None, codex_home: str) -> None:
+    home = home_named(codex_home, agent, state_dir())
+    ending = Ending()
+    async with app_server(Launch(find_codex(codex), home), on_notification=ending, on_request=refuse_all) as server:
+        who = await sign_in(server.client, ending, way, key)
+    print(f"Signed in {who}; Codex home: {home.path}")
+
+
+async def sign_in(client: Client, ending: Ending, way: Way, key: str | None = None) -> str:
+    """Sign in the home of a running app-server; tells the person on stdout what to do.
+
+    Args:
+        client: The connection to it.
+        ending: Its notification handler.
+        way: How to sign in.
+        key: The API key, for the way of that name.
+
+    Returns:
+        As whom, for a person.
+
+    Raises:
+        LoginError: It did not come about.
+        CodexError: The server is gone; see `Client.call`.
+    """
+    started = await _start(client, way, key)
+    if started.login_id is not None:
+        await _wait_for_person(client, started, ending)
+    account = (await client.call(ACCOUNT_READ, AccountReadParams())).account
     if account is None:
         raise LoginError("Codex reports no account after the sign-in; please try again.")
-    who = f"as {account.email} ({account.plan_type})" if account.email else _KINDS.get(account.type, account.type)
-    print(f"Signed in {who}; Codex home: {home.path}")
+    return f"as {account.email} ({account.plan_type})" if account.email else _KINDS.get(account.type, account.type)
 
 
 async def _start(client: Client, way: Way, key: str | None) -> LoginStarted:
@@ -103,23 +128,36 @@ async def _start(client: Client, way: Way, key: str | None) -> LoginStarted:
         raise LoginError(f"The sign-in could not begin: {error.message}.") from None
 
 
-async def _wait_for_person(client: Client, started: LoginStarted, ended: anyio.Event) -> None:
+async def _wait_for_person(client: Client, started: LoginStarted, ending: Ending) -> None:
     if started.user_code is not None:
         print(f"Open {started.verification_url} and enter the code {started.user_code}", flush=True)
     else:
         print(f"Open this address in a browser on this machine:\n{started.auth_url}", flush=True)
     try:
-        with anyio.move_on_after(PATIENCE) as scope:
-            await ended.wait()
+        with anyio.move_on_after(PATIENCE):
+            async with beside() as group:
+                group.start_soon(_once_gone, client, ending)
+                await ending.over.wait()
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(2, shield=True):
             await _cancel(client, started)
         raise
-    if scope.cancelled_caught:
+    if ending.result is None:
+        if client.lost is not None:
+            raise client.lost
         await _cancel(client, started)
         raise LoginError(f"Nobody finished the sign-in within {PATIENCE / 60:g} minutes; run the command again.")
+    if not ending.result.success:
+        raise LoginError(f"The sign-in did not come about: {ending.result.error or 'no reason was given'}.")
+
+
+async def _once_gone(client: Client, ending: Ending) -> None:
+    """A server that is gone ends no sign-in; nobody should wait for it."""
+    await client.closed.wait()
+    ending.over.set()
 
 
 async def _cancel(client: Client, started: LoginStarted) -> None:
     assert started.login_id is not None
-    await client.call(LOGIN_CANCEL, LoginCancelParams(login_id=started.login_id))
+    with suppress(CodexError):  # it is over already, or the server is
+        await client.call(LOGIN_CANCEL, LoginCancelParams(login_id=started.login_id))

@@ -16,6 +16,7 @@ from codex_bridge.home import (
     agent_dir,
     child_environment,
     forget_trust,
+    login_command,
     own_home,
     private_dir,
     state_dir,
@@ -156,6 +157,24 @@ def test_a_persons_own_home_is_where_codex_itself_would_look() -> None:
     assert user_codex_home({"CODEX_HOME": "/srv/codex", "HOME": "/home/sample"}) == Path("/srv/codex")
     assert user_codex_home({"HOME": "/home/sample"}) == Path("/home/sample/.codex")
     assert user_codex_home({"CODEX_HOME": "", "HOME": "/home/sample"}) == Path("/home/sample/.codex")
+
+
+@pytest.mark.parametrize(
+    ("home", "command"),
+    [
+        (own_home(Path("/state"), "keeper"), "codex-bridge login --agent keeper"),
+        (Home(Path("/home/sample/.codex"), owned=False), "codex-bridge login --codex-home user"),
+        (Home(Path("/srv/codex home"), owned=False), "codex-bridge login --codex-home '/srv/codex home'"),
+        # Kept for the agent, but not where the command would look for it.
+        (
+            own_home(Path("/elsewhere"), "keeper"),
+            "codex-bridge login --codex-home /elsewhere/agents/keeper/codex-home",
+        ),
+        (own_home(Path("/state"), "other"), "codex-bridge login --codex-home /state/agents/other/codex-home"),
+    ],
+)
+def test_each_home_has_a_command_that_signs_it_in(home: Home, command: str) -> None:
+    assert login_command(home, "keeper", {"HOME": "/home/sample", "CODEX_BRIDGE_STATE_DIR": "/state"}) == command
 
 
 # environment

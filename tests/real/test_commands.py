@@ -1,11 +1,20 @@
 """The commands as a person starts them: a process of its own, an empty home."""
 
+import fcntl
 import json
 import os
+import shlex
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -32,15 +41,21 @@ FRAMES = {"<collaboration_mode>": "mode", "# Files of your workspace": "quoted"}
 NO_KEY = "Expecting property name enclosed in double quotes"
 
 
-def run(codex: CodexBinary, state: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {"HOME": str(state), "PATH": os.environ["PATH"], "CODEX_BIN": str(codex.path), "COLUMNS": "118"}
+def environment(codex: CodexBinary, state: Path) -> dict[str, str]:
+    """An empty home, and no program but this one and this Codex."""
+    return {"HOME": str(state), "PATH": os.environ["PATH"], "CODEX_BIN": str(codex.path), "COLUMNS": "118"}
+
+
+def run(
+    codex: CodexBinary, state: Path, *arguments: str, stdin: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "codex_bridge", *arguments],
         input=stdin,
         capture_output=True,
         text=True,
         timeout=60,
-        env=environment,
+        env=environment(codex, state) | variables,
         check=False,
     )
 
@@ -97,12 +112,97 @@ def test_a_turn_for_a_person_prints_the_answer_alone(codex: CodexBinary, state: 
     assert done.stdout == ("The loopback model received: Morning! Is it worth polishing the lens before the weekend?\n")
 
 
-def test_without_a_login_one_sentence_names_both_ways(codex: CodexBinary, state: Path) -> None:
-    done = run(codex, state, "turn", "--payload", str(SAMPLE / "update.json"), "--workspace", str(SAMPLE / "workspace"))
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("codex-bridge: Codex is not signed in for agent 'main'")
-    assert "`codex-bridge login --agent main`" in done.stderr
-    assert "`--codex-home user`" in done.stderr
+OWN = "the agent's own home"
+USERS = "the person's own home"
+FOLDER = "a folder with a space"
+
+
+@pytest.mark.parametrize("which", [OWN, USERS, FOLDER])
+def test_without_a_login_one_sentence_names_a_command_that_signs_that_home_in(
+    codex: CodexBinary, state: Path, which: str
+) -> None:
+    homes = {
+        OWN: state / ".local/state/openclaw-codex-bridge/agents/main/codex-home",
+        USERS: state / ".codex",
+        FOLDER: state / "a home",
+    }
+    options = {OWN: (), USERS: ("--codex-home", "user"), FOLDER: ("--codex-home", str(homes[FOLDER]))}
+    others = {
+        OWN: "use your own Codex login with `--codex-home user`",
+        USERS: "leave `--codex-home` away and sign in the agent's own home with `codex-bridge login --agent main`",
+    }
+    home = homes[which]
+    if which != OWN:
+        home.mkdir()
+    payload = ("--payload", str(SAMPLE / "update.json"), "--workspace", str(SAMPLE / "workspace"))
+    done = run(codex, state, "turn", *payload, *options[which])
+    start = f"codex-bridge: Codex is not signed in for agent 'main' (home: {home}). Sign this home in with `"
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1)
+    assert done.stderr.startswith(start)
+    command, _, rest = done.stderr.removeprefix(start).partition("`")
+    assert rest == f", or {others.get(which, others[USERS])}.\n"
+
+    program, *arguments = shlex.split(command)
+    assert program == "codex-bridge"
+    key = "sk-invented-0123456789\n"
+    signed = run(codex, state, *arguments, "--with", "api-key", stdin=key)
+    assert (signed.returncode, signed.stdout) == (0, f"Signed in with an API key; Codex home: {home}\n")
+    assert [each for each in homes.values() if (each / "auth.json").exists()] == [home]
+
+
+@contextmanager
+def waiting_for_the_browser(codex: CodexBinary, state: Path) -> Generator[tuple[subprocess.Popen[str], str]]:
+    """A sign-in that has said where to go; gives the address. Its own server has a fixed port, so one at a time."""
+    command = [sys.executable, "-m", "codex_bridge", "login"]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with (Path(tempfile.gettempdir()) / "codex-login-port.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen(command, text=True, env=environment(codex, state), **pipes) as login:
+            assert login.stdout is not None
+            try:
+                assert login.stdout.readline() == "Open this address in a browser on this machine:\n"
+                yield login, login.stdout.readline().strip()
+            finally:
+                login.kill()
+
+
+def called_back(address: str, **answer: str) -> None:
+    """Be the browser that comes back from the provider, which this test never asks."""
+    asked = parse_qs(urlsplit(address).query)
+    back = urlsplit(asked["redirect_uri"][0])
+    assert back.hostname in ("localhost", "127.0.0.1")
+    browser = HTTPConnection("127.0.0.1", back.port or 80, timeout=20)
+    browser.request("GET", f"{back.path}?{urlencode({**answer, 'state': asked['state'][0]})}")
+    browser.getresponse().read()
+    browser.close()
+
+
+def test_a_login_in_the_browser_that_is_declined_says_so(codex: CodexBinary, state: Path) -> None:
+    with waiting_for_the_browser(codex, state) as (login, address):
+        called_back(address, error="access_denied", error_description="The person said no")
+        said, complaint = login.communicate(timeout=20)
+    assert (login.returncode, said) == (2, "")
+    assert complaint.startswith("codex-bridge: The sign-in did not come about: ")
+    assert "The person said no" in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_a_login_in_the_browser_can_be_broken_off(codex: CodexBinary, state: Path) -> None:
+    with waiting_for_the_browser(codex, state) as (login, address):
+        login.send_signal(signal.SIGINT)
+        said, complaint = login.communicate(timeout=20)
+        assert (login.returncode, said, complaint) == (130, "", "")
+        with pytest.raises(ConnectionRefusedError):
+            called_back(address)
+
+
+def test_a_login_by_device_code_that_reaches_nobody_says_so(codex: CodexBinary, state: Path) -> None:
+    with socket.socket() as unused:  # bound and not listening: nobody answers there
+        unused.bind(("127.0.0.1", 0))
+        nowhere = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        done = run(codex, state, "login", "--with", "device-code", HTTPS_PROXY=nowhere, https_proxy=nowhere)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("codex-bridge: The sign-in could not begin: failed to request device code: ")
     assert done.stderr.count("\n") == 1
 
 

@@ -71,7 +71,7 @@ async def test_a_home_without_a_login_is_named_with_both_ways_out(codex: CodexBi
                     await harness.ready()
     assert str(refusal.value) == (
         f"Codex is not signed in for agent 'main' (home: {home.path}). Sign this home in with `codex-bridge login "
-        "--agent main`, or use your own Codex login with `--codex-home user`."
+        f"--codex-home {home.path}`, or use your own Codex login with `--codex-home user`."
     )
 
 
