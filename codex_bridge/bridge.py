@@ -135,12 +135,12 @@ class CodexHarness:
         return (await self._servers.get()).server
 
     async def forget(self, session_key: str) -> None:
-        """Let the next turn of a conversation begin a new one.
+        """Let the next turn of a conversation begin a new one; what was said in it is deleted here.
 
         Raises:
             StoreError: The store cannot be written.
         """
-        await self._threads.forget(self._servers.current, session_key)
+        await self._threads.clear(self._servers.current, session_key)
 
     async def interrupt(self, turn: CodexTurn) -> None:
         """Stop a turn, wherever it is, and wait for its end."""

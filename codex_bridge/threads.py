@@ -52,7 +52,7 @@ class Threads:
         """
         key = turn.request.session_key
         if turn.request.fresh:
-            await self.forget(connection, key)
+            await self.clear(connection, key)
         tools = turn.tools
         loaded = connection.threads.get(key)
         if loaded is not None:
@@ -86,18 +86,31 @@ class Threads:
             turn.buffer.push(Notice(text))
         return thread
 
+    async def clear(self, connection: Connection | None, session_key: str) -> None:
+        """Let the next turn of a conversation begin a new thread that knows nothing of what was said before.
+
+        Raises:
+            StoreError: The store cannot be written. Until this process ends the thread is not used again all the same.
+        """
+        self._let_go(connection, session_key)
+        await self._bindings.clear(session_key)
+        self._stale.discard(session_key)
+
     async def forget(self, connection: Connection | None, session_key: str) -> None:
         """Let the next turn of a conversation begin a new thread, whatever its present turn is doing.
 
         Raises:
             StoreError: The store cannot be written. Until this process ends the thread is not used again all the same.
         """
+        self._let_go(connection, session_key)
+        await self._bindings.forget(self._backend, session_key)
+        self._stale.discard(session_key)
+
+    def _let_go(self, connection: Connection | None, session_key: str) -> None:
         self._forgotten[session_key] = self._forgotten.get(session_key, 0) + 1
         self._stale.add(session_key)
         if connection is not None:
             connection.threads.pop(session_key, None)
-        await self._bindings.forget(self._backend, session_key)
-        self._stale.discard(session_key)
 
     async def drop(self, connection: Connection | None, session_key: str) -> None:
         """Forget a thread that does not end its turn; a store that fails is only logged, as the turn must end."""

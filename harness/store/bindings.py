@@ -1,55 +1,36 @@
-"""Which conversation of a backend belongs to which chat, kept over restarts.
+"""Which conversation of a backend belongs to which chat, and what was said there, kept over restarts.
 
-SQLite in WAL mode, readable by the owner alone. Every call is one short transaction in a worker thread.
+SQLite in WAL mode, readable by the owner alone, and used by one process at a time. Every call is one short transaction
+in a worker thread.
 """
 
+import errno
+import logging
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
-
-import anyio
-import anyio.to_thread
+from typing import Final
 
 from harness.errors import StoreError
-from harness.store.private_file import is_busy, open_private
+from harness.store.database import Database
+from harness.store.transcript import Spoken, TranscriptLimits, append, last_of, unheard
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS bindings (
-    backend TEXT NOT NULL,
-    session_key TEXT NOT NULL,
-    conversation TEXT NOT NULL,
-    carried TEXT NOT NULL DEFAULT '',
-    rules TEXT NOT NULL DEFAULT '',
-    developer TEXT NOT NULL DEFAULT '',
-    tools TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (backend, session_key)
-)
-"""
-_MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
-    # 1: stores of before have no version, and no column for what a conversation was told of edited files.
-    (
-        "ALTER TABLE bindings ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE bindings ADD COLUMN developer TEXT NOT NULL DEFAULT ''",
-    ),
-    # 2: tools are registered.
-    ("ALTER TABLE bindings ADD COLUMN tools TEXT NOT NULL DEFAULT ''",),
-)
-"""What brings a store of version N - 1 to version N."""
-BUSY_SECONDS: Final = 5.0
-"""How long a call waits for another process's write, the wait for the calls before it included."""
-BUSY_PAUSE: Final = 0.05
-"""Seconds between two tries."""
+logger = logging.getLogger(__name__)
 
-Value = TypeVar("Value")
+_COLUMNS: Final = "conversation, carried, rules, developer, tools, heard, cwd, model, provider, account, loading"
+
+_PASSING: Final = frozenset(
+    {errno.EACCES, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EPERM, errno.EROFS}
+)
+"""What the disk, or whoever looks after it, can set right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What a conversation was told of the workspace: digests, empty for nothing or for not known."""
+    """What a conversation was told: digests of texts of the workspace, empty for nothing or for not known."""
 
     context: str = ""
     """Of the quoted files."""
@@ -59,6 +40,24 @@ class Holds:
     """Of the instructions that hold for the conversation."""
     tools: str = ""
     """Of the tools that were registered with it; empty for none."""
+    heard: int = 0
+    """The number of the last row of the chat's transcript that it knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a conversation was begun with and cannot change; empty texts are not known."""
+
+    cwd: str = ""
+    """The folder it works in."""
+    model: str = ""
+    """The model at its begin; a turn may name another one."""
+    provider: str = ""
+    """Who runs the model."""
+    account: str = ""
+    """A digest of the account it was begun under."""
+    loading: str = ""
+    """How its tools are offered to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,131 +69,225 @@ class Binding:
     conversation: str
     """The backend's own id, a Codex thread id for instance."""
     holds: Holds = Holds()
+    basis: Basis = Basis()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A binding as a person looks at it."""
+
+    binding: Binding
+    used_at: float
+    """Unix seconds of the last turn; 0 when none is known."""
+    exchanges: int
+    """How many are kept of the chat."""
 
 
 class Bindings:
-    """The bindings in one database file; open one with `bindings_at`."""
+    """The bindings and transcripts in one database file; open one with `bindings_at`."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path
-        self._one_at_a_time = anyio.Lock()
+    def __init__(self, database: Database, limits: TranscriptLimits) -> None:
+        self._database = database
+        self._limits = limits
+        self._last: dict[str, int] = {}
+        """The number of each chat's last row, as far as it is known; nobody else writes."""
+
+    def take_notices(self) -> list[str]:
+        """What became of the store, in sentences that nobody was told yet."""
+        told = self._database.notices[:]
+        self._database.notices.clear()
+        return told
+
+    def last(self, session_key: str) -> int:
+        """The number of the last row of a chat whose binding was read or written; 0 for any other."""
+        return self._last.get(session_key, 0)
 
     async def get(self, backend: str, session_key: str) -> Binding | None:
         """The binding of a chat, or None.
 
         Raises:
-            StoreError: The database cannot be read.
+            StoreError: The store cannot be read.
         """
 
-        def read(connection: sqlite3.Connection) -> Binding | None:
+        def read(connection: sqlite3.Connection) -> tuple[Binding | None, int]:
             row = connection.execute(
-                "SELECT conversation, carried, rules, developer, tools FROM bindings"
-                " WHERE backend = ? AND session_key = ?",
+                f"SELECT {_COLUMNS} FROM bindings WHERE backend = ? AND session_key = ?",  # noqa: S608 - our own names
                 (backend, session_key),
             ).fetchone()
-            return None if row is None else Binding(backend, session_key, str(row[0]), Holds(*map(str, row[1:])))
+            found = None if row is None else _binding(backend, session_key, row)
+            return found, last_of(connection, session_key)
 
-        return await self._run(read)
+        binding, self._last[session_key] = await self._database.run(read)
+        return binding
 
     async def put(self, binding: Binding) -> None:
         """Keep a binding, in place of the chat's earlier one.
 
         Raises:
-            StoreError: The database cannot be written; what it held is unchanged.
+            StoreError: The store cannot be written; what it held is unchanged.
         """
+        await self._database.run(lambda connection: _put(connection, binding))
 
-        def write(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT OR REPLACE INTO bindings (backend, session_key, conversation, carried, rules, developer, tools)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    binding.backend,
-                    binding.session_key,
-                    binding.conversation,
-                    binding.holds.context,
-                    binding.holds.rules,
-                    binding.holds.developer,
-                    binding.holds.tools,
-                ),
-            )
+    async def record(self, binding: Binding, spoken: Spoken) -> int:
+        """Keep what a turn of a bound conversation said, with the binding, in one transaction.
 
-        await self._run(write)
-
-    async def forget(self, backend: str, session_key: str) -> None:
-        """Drop a chat's binding.
+        Gives the number of the last row that the conversation knows now, which is also stored: its own words count as
+        known unless something else was said in the chat meanwhile.
 
         Raises:
-            StoreError: The database cannot be written.
+            StoreError: The store cannot be written; what it held is unchanged.
+        """
+        key = binding.session_key
+
+        def write(connection: sqlite3.Connection) -> tuple[int, int]:
+            before = last_of(connection, key)
+            last = append(connection, key, spoken, self._limits)
+            heard = last if binding.holds.heard == before else binding.holds.heard
+            _put(connection, binding, heard=heard)
+            return heard, last
+
+        heard, self._last[key] = await self._database.run(write)
+        return heard
+
+    async def mirror(self, session_key: str, spoken: Spoken) -> None:
+        """Keep what was said in a chat by other means than a turn of its bound conversation.
+
+        The conversation is told with its next turn, unless `spoken.conversation` says that it has it in its history.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        self._last[session_key] = await self._database.run(
+            lambda connection: append(connection, session_key, spoken, self._limits)
+        )
+
+    async def unheard(self, session_key: str, conversation: str, heard: int) -> list[Spoken]:
+        """What a conversation does not know of its chat, newest first.
+
+        Args:
+            session_key: The chat.
+            conversation: The backend's id of the conversation; empty for one that is yet to begin.
+            heard: The number of the last row that it knows.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        return await self._database.run(lambda connection: list(unheard(connection, session_key, conversation, heard)))
+
+    async def forget(self, backend: str, session_key: str) -> None:
+        """Drop a chat's binding; what was said there stays, and the next conversation is told of it.
+
+        Raises:
+            StoreError: The store cannot be written.
         """
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM bindings WHERE backend = ? AND session_key = ?", (backend, session_key))
 
-        await self._run(write)
+        await self._database.run(write)
 
-    async def _run(self, work: Callable[[sqlite3.Connection], Value]) -> Value:
-        """Do it in the order of the calls. Each has its own time, so a store that stays locked fails all at once."""
+    async def clear(self, session_key: str) -> None:
+        """Drop a chat's bindings on every backend, and all that was said there.
 
-        def transaction() -> Value:
-            with self._connection:
-                return work(self._connection)
+        Raises:
+            StoreError: The store cannot be written.
+        """
 
-        deadline = time.monotonic() + BUSY_SECONDS
-        async with self._one_at_a_time:
-            while True:
-                try:
-                    return await anyio.to_thread.run_sync(transaction)
-                except sqlite3.Error as error:
-                    if not is_busy(error) or time.monotonic() >= deadline:
-                        raise StoreError(f"The store {self._path} cannot be used: {error}.") from error
-                await anyio.sleep(BUSY_PAUSE)
+        def write(connection: sqlite3.Connection) -> bool:
+            connection.execute("DELETE FROM bindings WHERE session_key = ?", (session_key,))
+            connection.execute("DELETE FROM transcript WHERE session_key = ?", (session_key,))
+            return connection.total_changes > 0
+
+        if await self._database.run(write):
+            # The log still holds the pages as they were written before.
+            await self._database.run(
+                lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            )
+        self._last[session_key] = 0
 
 
 @asynccontextmanager
-async def bindings_at(path: Path) -> AsyncGenerator[Bindings]:
-    """Open the database at `path`, made with mode 0600 if it is not there, for as long as the block lasts.
+async def bindings_at(path: Path, limits: TranscriptLimits = TranscriptLimits()) -> AsyncGenerator[Bindings]:  # noqa: B008 - frozen
+    """Use the database at `path`, made with mode 0600 if it is not there, for as long as the block lasts.
+
+    A disk that is full, or a file that is locked, does not keep the gateway from starting: each call then tells, and
+    works again when the disk does. A damaged file is moved aside, and a new one begun.
+
+    Args:
+        path: The file.
+        limits: How much is kept of each chat.
 
     Raises:
-        StoreError: It cannot be opened, or is no database of this kind.
+        StoreHeldError: Another process uses it.
+        NewerStoreError: A newer version of the program wrote it.
+        StoreError: The path leads to something else than a file of ours, or its folder is not there.
     """
-    with closing(await anyio.to_thread.run_sync(_opened, path)) as connection:
-        yield Bindings(connection, path)
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a store to the present form, or make a new one, in one transaction."""
-    connection.execute("BEGIN IMMEDIATE")  # two processes may open it at the same time
+    database = Database(path)
     try:
-        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        if version > len(_MIGRATIONS):
-            raise StoreError(f"The store {path} was written by a newer version of this program; update it.")
-        known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'bindings'").fetchone()
-        if known is None:
-            connection.execute(_SCHEMA)
-        else:
-            for statements in _MIGRATIONS[version:]:
-                for statement in statements:
-                    connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
-        connection.commit()
-    except BaseException:
-        connection.rollback()
-        raise
+        try:
+            await database.run(lambda _: None)
+        except StoreError as error:
+            if not _may_pass(error):
+                raise
+            logger.warning("%s", error)
+        yield Bindings(database, limits)
+    finally:
+        await database.close()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _may_pass(error: StoreError) -> bool:
+    """Whether a store that cannot be opened now may work later, without anybody giving another path."""
+    cause = error.__cause__
+    return isinstance(cause, sqlite3.Error) or (isinstance(cause, OSError) and cause.errno in _PASSING)
+
+
+def listed(path: Path) -> list[Listed]:
+    """Every binding, the last used first, without taking the store from the process that uses it. Blocks.
+
+    Raises:
+        StoreError: It cannot be read; an empty list means that there is none.
+    """
+    if not path.exists():
+        return []
     try:
-        connection = open_private(path)
-    except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"The store {path} cannot be opened: {error}.") from error
-    try:
-        _migrate(connection, path)
-        connection.execute("PRAGMA busy_timeout = 0")  # from here on `Bindings` waits, and holds no thread meanwhile
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            rows = connection.execute(
+                f"SELECT backend, session_key, used_at, (SELECT COUNT(*) FROM transcript t WHERE t.session_key ="  # noqa: S608
+                f" b.session_key), {_COLUMNS} FROM bindings b ORDER BY used_at DESC, backend, session_key"
+            ).fetchall()
+        finally:
+            connection.close()
     except sqlite3.Error as error:
-        connection.close()
-        raise StoreError(f"The store {path} cannot be opened: {error}.") from error
-    except StoreError:
-        connection.close()
-        raise
-    return connection
+        raise StoreError(f"The store {path} cannot be read: {error}.") from error
+    return [Listed(_binding(str(row[0]), str(row[1]), row[4:]), float(row[2]), int(row[3])) for row in rows]
+
+
+def _binding(backend: str, session_key: str, row: tuple[object, ...]) -> Binding:
+    conversation, carried, rules, developer, tools, heard, *basis = map(str, row)
+    holds = Holds(carried, rules, developer, tools, int(heard))
+    return Binding(backend, session_key, conversation, holds, Basis(*basis))
+
+
+def _put(connection: sqlite3.Connection, binding: Binding, *, heard: int | None = None) -> None:
+    holds, basis = binding.holds, binding.basis
+    connection.execute(
+        f"INSERT OR REPLACE INTO bindings (backend, session_key, used_at, {_COLUMNS})"  # noqa: S608 - our own names
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            binding.backend,
+            binding.session_key,
+            time.time(),
+            binding.conversation,
+            holds.context,
+            holds.rules,
+            holds.developer,
+            holds.tools,
+            holds.heard if heard is None else heard,
+            basis.cwd,
+            basis.model,
+            basis.provider,
+            basis.account,
+            basis.loading,
+        ),
+    )

@@ -55,6 +55,10 @@ class Failing(Bindings):
         self._check("forget")
         await self._real.forget(backend, session_key)
 
+    async def clear(self, session_key: str) -> None:
+        self._check("clear")
+        await self._real.clear(session_key)
+
     def _check(self, call: str) -> None:
         if call in self.broken:
             raise StoreError("The store cannot be used: disk full.")
@@ -229,7 +233,7 @@ async def test_a_server_that_dies_in_its_handshake_costs_no_chat_its_answer(tmp_
 async def test_a_locked_store_fails_all_waiting_chats_at_once_and_then_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.store.bindings.BUSY_SECONDS", 0.3)
+    monkeypatch.setattr("harness.store.database.BUSY_SECONDS", 0.3)
     async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
         await harness.ready()
         other = sqlite3.connect(tmp_path / "bindings.sqlite", isolation_level=None)

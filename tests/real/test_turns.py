@@ -672,10 +672,17 @@ async def test_many_chats_waiting_for_a_server_that_cannot_start_fail_together_w
 async def test_a_second_process_on_the_same_conversation_is_told_what_is_wrong(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
+    key = message("first").session_key("main")
     async with stage(codex, state, workspace, always(say("One."))) as play:
         await play.ask("first", number="1")
-        async with stage(codex, state, workspace, always(say("Two."))) as other:
+        # Each store belongs to one process; a Codex home of the person's own is anybody's.
+        async with stage(codex, state, workspace, always(say("Two.")), store="another.sqlite") as other:
+            bound = await play.bindings.get("codex", key)
+            assert bound is not None
+            await other.bindings.put(bound)
             result = await other.ask("second", number="2")
+            kept = await other.bindings.get("codex", key)
+    assert kept == bound
     assert (result.outcome, result.error) == (
         Outcome.FAILED,
         "Another process, a gateway or codex-bridge, has this conversation open; close it there and try again.",

@@ -65,6 +65,7 @@ async def stage(
     overrides: Sequence[tuple[str, str]] = (),
     catalogue: CatalogueMode = "auto",
     toolbox: Toolbox | None = None,
+    store: str = "bridge.sqlite",
     agent: AgentSettings | None = None,
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
 ) -> AsyncGenerator[Stage]:
@@ -72,7 +73,7 @@ async def stage(
     folder = private_dir(agent_dir(state, "main"))
     _bring_catalogue(codex, folder)
     with anyio.fail_after(LIMIT):
-        async with loopback_model(script) as stand_in, bindings_at(folder / "bridge.sqlite") as bindings:
+        async with loopback_model(script) as stand_in, bindings_at(folder / store) as bindings:
             launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides, catalogue)
             how = CodexSettings(launch, threads=settings or ThreadSettings(), on_late_subagent=on_late_subagent)
             async with codex_harness(how, bindings) as harness:

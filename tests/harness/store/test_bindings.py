@@ -5,7 +5,7 @@ import anyio
 import pytest
 
 from harness.errors import StoreError
-from harness.store.bindings import Binding, Holds, bindings_at
+from harness.store.bindings import Basis, Binding, Holds, bindings_at
 
 
 async def test_a_binding_is_there_after_reopening(tmp_path: Path) -> None:
@@ -35,26 +35,17 @@ async def test_nobody_else_can_read_the_store(tmp_path: Path) -> None:
     async with bindings_at(path) as bindings:
         await bindings.put(Binding("codex", "chat", "thread"))
         modes = {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}
-    assert modes == {"bridge.sqlite": 0o600, "bridge.sqlite-wal": 0o600, "bridge.sqlite-shm": 0o600}
+    names = ("bridge.sqlite", "bridge.sqlite-wal", "bridge.sqlite-shm", "bridge.sqlite.lock")
+    assert modes == dict.fromkeys(names, 0o600)
 
 
-async def test_writers_beside_each_other_lose_nothing(tmp_path: Path) -> None:
-    async with bindings_at(tmp_path / "a") as one, bindings_at(tmp_path / "a") as two:
+async def test_calls_beside_each_other_lose_nothing(tmp_path: Path) -> None:
+    async with bindings_at(tmp_path / "a") as store:
         async with anyio.create_task_group() as group:
             for number in range(40):
-                store = one if number % 2 else two
                 group.start_soon(store.put, Binding("codex", f"chat-{number}", f"thread-{number}"))
-        found = [await one.get("codex", f"chat-{number}") for number in range(40)]
+        found = [await store.get("codex", f"chat-{number}") for number in range(40)]
     assert found == [Binding("codex", f"chat-{number}", f"thread-{number}") for number in range(40)]
-
-
-async def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "bridge.sqlite"
-    path.write_text("a shopping list, long enough to be looked at as a header", encoding="utf-8")
-    with pytest.raises(StoreError, match=f"The store {path} cannot be opened: file is not a database."):
-        async with bindings_at(path):
-            raise NotImplementedError
-    assert path.read_text("utf-8").startswith("a shopping list")
 
 
 async def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
@@ -70,22 +61,51 @@ async def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
     assert kept == Binding("codex", "chat", "thread")
 
 
-async def test_a_store_of_before_is_brought_up_to_date_and_keeps_its_bindings(tmp_path: Path) -> None:
+_FIRST = (
+    "CREATE TABLE bindings (backend TEXT NOT NULL, session_key TEXT NOT NULL, conversation TEXT NOT NULL,"
+    " carried TEXT NOT NULL DEFAULT '', PRIMARY KEY (backend, session_key))"
+)
+_COLUMN = "ALTER TABLE bindings ADD COLUMN {} TEXT NOT NULL DEFAULT ''"
+STORES_OF_BEFORE = {
+    "no version": ([_FIRST, "INSERT INTO bindings VALUES ('codex', 'chat', 'thread', 'c')"], Holds("c")),
+    "1": (
+        [
+            _FIRST,
+            *(_COLUMN.format(name) for name in ("rules", "developer")),
+            "INSERT INTO bindings VALUES ('codex', 'chat', 'thread', 'c', 'r', 'd')",
+            "PRAGMA user_version = 1",
+        ],
+        Holds("c", "r", "d"),
+    ),
+    "2": (
+        [
+            _FIRST,
+            *(_COLUMN.format(name) for name in ("rules", "developer", "tools")),
+            "INSERT INTO bindings VALUES ('codex', 'chat', 'thread', 'c', 'r', 'd', 't')",
+            "PRAGMA user_version = 2",
+        ],
+        Holds("c", "r", "d", "t"),
+    ),
+}
+
+
+@pytest.mark.parametrize("version", STORES_OF_BEFORE)
+async def test_a_store_of_before_is_brought_up_to_date_and_keeps_its_bindings(tmp_path: Path, version: str) -> None:
     path = tmp_path / "bridge.sqlite"
+    statements, holds = STORES_OF_BEFORE[version]
     with sqlite3.connect(path) as old:
-        old.execute(
-            "CREATE TABLE bindings (backend TEXT NOT NULL, session_key TEXT NOT NULL, conversation TEXT NOT NULL,"
-            " carried TEXT NOT NULL DEFAULT '', PRIMARY KEY (backend, session_key))"
-        )
-        old.execute("INSERT INTO bindings VALUES ('codex', 'chat', 'thread', 'digest')")
+        for statement in statements:
+            old.execute(statement)
     old.close()
     for _ in range(2):
         async with bindings_at(path) as bindings:
-            assert await bindings.get("codex", "chat") == Binding("codex", "chat", "thread", Holds("digest"))
+            assert await bindings.get("codex", "chat") == Binding("codex", "chat", "thread", holds)
+    kept = Binding("codex", "chat", "thread", Holds("a", "b", "c", "d", 5), Basis("folder", "m", "p", "who", "direct"))
     async with bindings_at(path) as bindings:
-        kept = Binding("codex", "chat", "thread", Holds("a", "b", "c"))
         await bindings.put(kept)
+    async with bindings_at(path) as bindings:
         assert await bindings.get("codex", "chat") == kept
+        assert bindings.take_notices() == []
 
 
 async def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
@@ -100,13 +120,3 @@ async def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     ):
         async with bindings_at(path):
             raise NotImplementedError
-
-
-async def test_two_processes_may_open_a_new_store_at_the_same_time(tmp_path: Path) -> None:
-    async def open_one() -> None:
-        async with bindings_at(tmp_path / "bridge.sqlite"):
-            await anyio.lowlevel.checkpoint()
-
-    async with anyio.create_task_group() as group:
-        for _ in range(6):
-            group.start_soon(open_one)

@@ -1,0 +1,102 @@
+"""The tables of a store, and how an older store is brought up to date.
+
+Blocks: call it from a thread.
+"""
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from harness.errors import StoreError
+
+_BINDINGS: Final = """
+CREATE TABLE bindings (
+    backend TEXT NOT NULL,
+    session_key TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    carried TEXT NOT NULL DEFAULT '',
+    rules TEXT NOT NULL DEFAULT '',
+    developer TEXT NOT NULL DEFAULT '',
+    tools TEXT NOT NULL DEFAULT '',
+    heard INTEGER NOT NULL DEFAULT 0,
+    cwd TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL DEFAULT '',
+    provider TEXT NOT NULL DEFAULT '',
+    account TEXT NOT NULL DEFAULT '',
+    loading TEXT NOT NULL DEFAULT '',
+    used_at REAL NOT NULL DEFAULT 0,
+    PRIMARY KEY (backend, session_key)
+)
+"""
+_TRANSCRIPT: Final = """
+CREATE TABLE transcript (
+    session_key TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    said_at REAL NOT NULL,
+    kind TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    said TEXT NOT NULL,
+    answered TEXT NOT NULL,
+    PRIMARY KEY (session_key, seq)
+) WITHOUT ROWID
+"""
+_MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+    # 1: stores of before have no version, and no column for what a conversation was told of edited files.
+    (
+        "ALTER TABLE bindings ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE bindings ADD COLUMN developer TEXT NOT NULL DEFAULT ''",
+    ),
+    # 2: tools are registered.
+    ("ALTER TABLE bindings ADD COLUMN tools TEXT NOT NULL DEFAULT ''",),
+    # 3: what a conversation was begun with, and what was said in each chat.
+    (
+        "ALTER TABLE bindings ADD COLUMN heard INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE bindings ADD COLUMN cwd TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE bindings ADD COLUMN model TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE bindings ADD COLUMN provider TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE bindings ADD COLUMN account TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE bindings ADD COLUMN loading TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE bindings ADD COLUMN used_at REAL NOT NULL DEFAULT 0",
+        _TRANSCRIPT,
+    ),
+)
+"""What brings a store of version N - 1 to version N."""
+_CHECKS: Final = (
+    "SELECT backend, session_key, conversation, loading, used_at FROM bindings LIMIT 0",
+    "SELECT session_key, seq, answered FROM transcript LIMIT 0",
+)
+"""What only tables of ours understand."""
+VERSION: Final = len(_MIGRATIONS)
+
+
+class NewerStoreError(StoreError):
+    """The store was written by a newer version of the program."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"The store {path} was written by a newer version of this program; update it.")
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a store to the present form, or make a new one, in one transaction.
+
+    Raises:
+        NewerStoreError: It has a form that this version does not know.
+        sqlite3.Error: It is no store, or cannot be written.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > VERSION:
+            raise NewerStoreError(path)
+        known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'bindings'").fetchone()
+        statements = _MIGRATIONS[version:] if known else ((_BINDINGS, _TRANSCRIPT),)
+        for statement in (each for step in statements for each in step):
+            connection.execute(statement)
+        for statement in _CHECKS:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
