@@ -11,49 +11,54 @@ was, byte for byte.
 import re
 from collections.abc import Iterator
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import orjson
 
 from codex_bridge.catalogue import Catalogue, ModelFacts
 from codex_bridge.rpc import Json, JsonObject
 
+if TYPE_CHECKING:
+    from mmap import mmap
+
+Text: TypeAlias = "bytes | mmap"
+"""A catalogue as it is written; that of a file need not be in memory as a whole."""
+
 
 class UnreadableCatalogueError(ValueError):
     """What was given is no catalogue."""
 
 
-def read(text: bytes, source: str) -> Catalogue:
+def read(text: Text, source: str) -> Catalogue:
     """Read a catalogue.
 
     Raises:
         UnreadableCatalogueError: It is not JSON, or not of that form.
     """
     found = [_facts(model) for _, model in _models(text)]
-    return Catalogue(MappingProxyType({facts.slug: facts for facts in found}), source, patched=_MARK in text)
+    return Catalogue(MappingProxyType({facts.slug: facts for facts in found}), source, patched=text.find(_MARK) >= 0)
 
 
-def patched(text: bytes) -> tuple[list[bytes | memoryview], list[ModelFacts]]:
+def patched(text: Text, facts: list[ModelFacts]) -> Iterator[bytes | memoryview]:
     """The same catalogue, with no model's own text for the Default mode; nothing else is changed.
 
     The file takes the place of the server's whole catalogue, so every entry is kept as it is. Gives the new one in
-    pieces, to be written one after the other, and what it says of each model.
+    pieces, to be written one after the other, and adds to `facts` meanwhile what it says of each model.
 
     Raises:
-        UnreadableCatalogueError: It is not JSON, or not of that form.
+        UnreadableCatalogueError: It is not JSON, or not of that form; some pieces may have been given by then.
     """
     view, copied = memoryview(text), text.find(b"{") + 1
-    pieces: list[bytes | memoryview] = [view[:copied]]
-    if _MARK not in text:
-        pieces.append(b'"%b":true,' % _MARK)
-    facts: list[ModelFacts] = []
+    yield view[:copied]
+    if text.find(_MARK) < 0:
+        yield b'"%b":true,' % _MARK
     for span, model in _models(text):
         if _let_in(model):
-            pieces += [view[copied : span.start], orjson.dumps(model)]
+            yield view[copied : span.start]
+            yield orjson.dumps(model)
             copied = span.stop
         facts.append(_facts(model))
-    pieces.append(view[copied:])
-    return pieces, facts
+    yield view[copied:]
 
 
 _MARK: Final = b"patched_by_openclaw_codex_bridge"
@@ -62,7 +67,7 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 _QUOTE, _OPENING, _LIST = ord('"'), b"[{", ord("[")
 
 
-def _spans(text: bytes) -> Iterator[slice]:
+def _spans(text: Text) -> Iterator[slice]:
     """Where each entry of the list `models` of the outermost object stands."""
     depth, start, within, last = 0, 0, False, b""
     for token in _TOKEN.finditer(text):
@@ -82,7 +87,7 @@ def _spans(text: bytes) -> Iterator[slice]:
             depth -= 1
 
 
-def _models(text: bytes) -> Iterator[tuple[slice, JsonObject]]:
+def _models(text: Text) -> Iterator[tuple[slice, JsonObject]]:
     spans = list(_spans(text))
     view = memoryview(text)
     edges = zip([0, *(span.stop for span in spans)], [*(span.start for span in spans), len(text)], strict=True)

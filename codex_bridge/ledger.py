@@ -16,7 +16,6 @@ starts it to its end:
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from io import StringIO
 from typing import Final
 
 from codex_bridge.failures import Trouble, sentence, turn_trouble
@@ -93,14 +92,14 @@ class State(Enum):
 class _Message:
     """An assistant message as far as it is known."""
 
-    streamed: StringIO = field(default_factory=StringIO)
-    """What came in pieces; a list of them would hold a pointer and an object for each."""
+    streamed: bytearray = field(default_factory=bytearray)
+    """What came in pieces, as UTF-8: a list of them, or a StringIO, would hold ten times as much."""
     commentary: bool = False
     whole: str | None = None
 
     @property
     def text(self) -> str:
-        return self.streamed.getvalue() if self.whole is None else self.whole
+        return self.streamed.decode("utf-8", "surrogatepass") if self.whole is None else self.whole
 
 
 class TurnLedger:
@@ -171,7 +170,7 @@ class TurnLedger:
                 message = self._messages.get(delta.item_id)
                 if message is None:
                     message = self._messages[delta.item_id] = _Message()
-                message.streamed.write(delta.text)
+                message.streamed += delta.text.encode("utf-8", "surrogatepass")
                 if message.commentary:
                     return (Commentary(delta.item_id, delta.text),)
                 return (TextDelta(delta.item_id, delta.text),)
@@ -239,6 +238,7 @@ class TurnLedger:
             case AgentMessageItem(id=item_id, text=text, phase=phase):
                 message = self._messages.setdefault(item_id, _Message())
                 message.whole, message.commentary = text, phase == "commentary"
+                message.streamed.clear()  # the same once more
                 return ()
             case CommandItem(id=item_id, command=command, status=status, exit_code=code):
                 did = tuple(_ACTIONS.get(each.type, CommandAction.OTHER) for each in item.command_actions)

@@ -22,7 +22,7 @@ class EventBuffer:
         self._events: deque[TurnEvent] = deque()
         self._kind: type[_Piece] = TextDelta
         self._item = ""
-        self._pieces: list[str] = []
+        self._pieces = bytearray()  # UTF-8; as a list, each would take an object ten times its size
         self._news = anyio.Event()
         self._finished = anyio.Event()
         self._result: TurnResult | None = None
@@ -42,7 +42,7 @@ class EventBuffer:
             if type(event) is not self._kind or event.item != self._item:
                 self._settle()
                 self._kind, self._item = type(event), event.item
-            self._pieces.append(event.text)
+            self._pieces += event.text.encode("utf-8", "surrogatepass")
         else:
             self._settle()
             self._events.append(event)
@@ -83,5 +83,5 @@ class EventBuffer:
     def _settle(self) -> None:
         """Turn the gathered pieces into one event."""
         if self._pieces:
-            self._events.append(self._kind(self._item, "".join(self._pieces)))
+            self._events.append(self._kind(self._item, self._pieces.decode("utf-8", "surrogatepass")))
             self._pieces.clear()

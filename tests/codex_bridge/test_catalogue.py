@@ -45,8 +45,8 @@ def test_an_entry_says_whether_our_text_counts_and_which_subagents_there_are() -
 
 
 def whole(text: bytes) -> tuple[bytes, list[ModelFacts]]:
-    pieces, facts = patched(text)
-    return b"".join(pieces), facts
+    facts: list[ModelFacts] = []
+    return b"".join(patched(text, facts)), facts
 
 
 def test_what_is_not_changed_stays_as_it_was_byte_for_byte() -> None:
@@ -89,7 +89,7 @@ def test_only_the_models_own_text_of_the_default_mode_is_taken_out() -> None:
 )
 def test_what_is_no_catalogue_is_said_to_be_none(text: bytes, problem: str) -> None:
     with pytest.raises(UnreadableCatalogueError, match=problem):
-        patched(text)
+        whole(text)
 
 
 @pytest.mark.parametrize(
@@ -166,13 +166,15 @@ async def test_the_binary_is_asked_again_only_when_it_was_exchanged_or_a_day_has
     assert len(place.questions) == 3
 
 
+@pytest.mark.parametrize("answer", ["nothing of the kind", '{"models": [{"slug": "a"}, {"slug": 1}]}'])
 async def test_an_unreadable_catalogue_leaves_the_server_its_own_and_says_so(
-    place: Place, caplog: pytest.LogCaptureFixture
+    place: Place, caplog: pytest.LogCaptureFixture, answer: str
 ) -> None:
-    place.answer.write_text("nothing of the kind", "utf-8")
+    place.answer.write_text(answer, "utf-8")
     with caplog.at_level(logging.WARNING, "codex_bridge"):
         assert await place.settled() == CatalogueInForce(UNKNOWN)
     assert "the model catalogue stays untouched" in caplog.text
+    assert [path.name for path in place.home.path.parent.iterdir()] == ["codex-home"]
 
 
 async def test_a_binary_that_does_not_answer_costs_the_patch_and_not_the_start(

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import anyio
 import pytest
 
@@ -46,6 +48,20 @@ async def test_a_reader_who_lags_gets_neighbouring_pieces_joined_and_loses_nothi
         CommandOutput("c1", "g\nh\n"),
         END,
     ]
+
+
+async def test_what_waits_for_a_reader_takes_its_own_length_however_many_pieces_it_came_in() -> None:
+    buffer = EventBuffer()
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):
+            buffer.push(TextDelta("m", "".join("piece ")))  # a new text each time, as from the wire
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert 120_000 <= held < 200_000
+    buffer.push(END)
+    assert await read(buffer) == [TextDelta("m", "piece " * 20_000), END]
 
 
 async def test_a_reader_who_keeps_up_gets_each_piece() -> None:
