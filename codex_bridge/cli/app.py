@@ -13,6 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from codex_bridge.cli import context, demo, doctor, lanes, login, prompt, skills, turn
+from codex_bridge.cli.options import ruled
 from codex_bridge.errors import CodexError
 from codex_bridge.home import AgentIdError
 from harness.errors import HarnessError
@@ -29,12 +30,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("demo")(demo.command)
-app.command("turn")(turn.command)
-app.command("login")(login.command)
-app.command("context")(context.command)
-app.command("prompt")(prompt.command)
-app.command("doctor")(doctor.command)
+app.command("demo", cls=ruled())(demo.command)
+app.command("turn", cls=ruled())(turn.command)
+app.command("login", cls=ruled(*login.RULES))(login.command)
+app.command("context", cls=ruled(*context.RULES))(context.command)
+app.command("prompt", cls=ruled(*prompt.RULES))(prompt.command)
+app.command("doctor", cls=ruled())(doctor.command)
 app.add_typer(skills.app, name="skills")
 app.add_typer(lanes.app, name="lanes")
 

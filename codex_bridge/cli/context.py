@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from codex_bridge.cli.composing import Backend, Chat, Look, embedded, on_codex
+from codex_bridge.cli.options import only
 from codex_bridge.cli.setup import AgentOption, ConfigOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
 from harness.prompt.account import PromptAccount, account_of
@@ -34,11 +35,14 @@ class View(Enum):
     MAP = "map"
 
 
+RULES: Final = (only("--png", deciding="view", words=(View.MAP,), why="it draws the map"),)
+
+
 def command(
     view: Annotated[View, typer.Argument(help="How to show it.")] = View.LIST,
     workspace: WorkspaceOption = None,
     config: ConfigOption = None,
-    agent: AgentOption = "main",
+    agent: AgentOption = None,
     chat: Annotated[Chat, typer.Option("--for", help="The turn to look at.")] = Chat.OWNER,
     png: Annotated[Path | None, typer.Option("--png", help="With map: write a picture instead.")] = None,
     harness: Annotated[Backend, typer.Option("--harness", help="Which harness runs the turn.")] = Backend.CODEX,

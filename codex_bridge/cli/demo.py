@@ -17,7 +17,6 @@ import typer
 
 from codex_bridge.cli import show
 from codex_bridge.cli.setup import LOOPBACK_MODEL, CodexOption, JsonOption, running
-from codex_bridge.cli.turn import read_payload
 from codex_bridge.home import private_dir, state_dir
 from codex_bridge.lanes import LanePlan
 from codex_bridge.loopback.model import loopback_model
@@ -27,6 +26,7 @@ from codex_bridge.seen import Sighting, sightings
 from codex_bridge.turn import SentRequest
 from harness.channels import telegram
 from harness.inbound import InboundMessage
+from harness.json_files import read_object
 from harness.plain import plain_settings
 from harness.turns import Finished, Outcome, TextDelta, TurnResult
 
@@ -91,7 +91,7 @@ async def demonstrate(codex: Path | None) -> Demonstration:
         # A copy, since Codex would also read an AGENTS.md above a workspace that lies in a repository.
         workspace = Path(folder) / "workspace"
         shutil.copytree(sample / "workspace", workspace)
-        message = telegram.from_update(read_payload(str(sample / "update.json")))
+        message = telegram.from_update(read_object(sample / "update.json", "payload"))
         return await _run(message, workspace, Path(folder) / "state", codex)
 
 

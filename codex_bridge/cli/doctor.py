@@ -21,6 +21,7 @@ from harness.config import describe
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
 from harness.report import PromptReport
+from harness.settings.agent import AgentSettings
 from harness.skills.values import Why
 from harness.workspace.folder import check_folder
 
@@ -38,7 +39,7 @@ class Check:
 def command(
     workspace: WorkspaceOption = None,
     config: ConfigOption = None,
-    agent: AgentOption = "main",
+    agent: AgentOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Look the configuration and the workspace over and say what is wrong. Exits with 1 when something is."""
@@ -73,6 +74,7 @@ def examine(found: Configured) -> list[Check]:
         *checks,
         Check("workspace", sound=True, text=f"{settings.workspace}, {report.units:,} units in the next turn."),
         *_files(report),
+        _memory(settings),
         Check("skills", sound=True, text=f"{survey.catalogue.count} listed, {len(survey.verdicts)} found."),
         *(Check("skills", sound=False, text=problem.text) for problem in survey.problems),
         *(
@@ -99,6 +101,15 @@ def _codex(found: Configured) -> list[Check]:
     except BinaryNotFoundError as error:
         return [*checks, Check("codex", sound=False, text=str(error))]
     return [*checks, Check("codex", sound=True, text=f"{binary.path} from {binary.source}.")]
+
+
+def _memory(settings: AgentSettings) -> Check:
+    who = "the owner's direct chats and for groups" if settings.memory.groups else "the owner's direct chats alone"
+    return Check(
+        "memory",
+        sound=True,
+        text=f"the memory tools answer for {who}; Codex's shell can read any workspace file, whoever is listening.",
+    )
 
 
 def _files(report: PromptReport) -> list[Check]:

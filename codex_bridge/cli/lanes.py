@@ -11,6 +11,7 @@ from rich.text import Text
 
 from codex_bridge.binary import find_codex
 from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.cli.options import ruled
 from codex_bridge.cli.setup import LOOPBACK_MODEL, CodexOption, JsonOption
 from codex_bridge.cli.tables import console, table
 from codex_bridge.home import private_dir, state_dir
@@ -24,7 +25,7 @@ def group() -> None:
     """Where the layers of a prompt travel."""
 
 
-@app.command("verify")
+@app.command("verify", cls=ruled())
 def verify_command(
     model: Annotated[str, typer.Option("--model", help="The model that is asked for; a stand-in plays it.")] = (
         LOOPBACK_MODEL

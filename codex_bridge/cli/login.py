@@ -12,8 +12,10 @@ import anyio
 import typer
 
 from codex_bridge.binary import find_codex
-from codex_bridge.cli.setup import AgentOption, CodexOption, HomeOption, home_named
+from codex_bridge.cli.options import only
+from codex_bridge.cli.setup import AgentOption, CodexOption, ConfigOption, HomeOption, configured, home_named
 from codex_bridge.client import Client, refuse_all
+from codex_bridge.config import PATH, CodexConfig, binary_path
 from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.home import state_dir
 from codex_bridge.process import Launch, app_server
@@ -43,18 +45,24 @@ class Way(Enum):
     API_KEY = "api-key"
 
 
+RULES: Final = (only("--api-key-env", deciding="--with", words=(Way.API_KEY,), why="the other ways need no key"),)
+
+
 def command(
     way: Annotated[Way, typer.Option("--with", help="How to sign in.")] = Way.BROWSER,
     key_variable: Annotated[
         str, typer.Option("--api-key-env", help="Variable with the API key; asked for when it is not set.")
     ] = "OPENAI_API_KEY",
-    agent: AgentOption = "main",
+    agent: AgentOption = None,
+    config: ConfigOption = None,
     codex: CodexOption = None,
     codex_home: HomeOption = "own",
 ) -> None:
     """Sign in the Codex home of an agent, once; Codex keeps and renews the login by itself."""
+    found = configured(config, agent, None)
+    codex = codex or binary_path(found.config.section(PATH, CodexConfig), os.environ)
     key = _api_key(key_variable) if way is Way.API_KEY else None
-    anyio.run(_login, way, key, agent, codex, codex_home)
+    anyio.run(_login, way, key, found.settings.id, codex, codex_home)
 
 
 def _api_key(variable: str) -> str:

@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -12,18 +12,19 @@ import typer
 from rich.text import Text
 
 from codex_bridge.cli.composing import ABOVE, BELOW, TOOLS, Backend, Chat, Look, embedded, on_codex
+from codex_bridge.cli.options import CHANNEL, apart, like, only
 from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
 from codex_bridge.lanes import Lane
 from harness.errors import HarnessError
+from harness.inbound import ChatKind
 from harness.layers import LeftOut
 from harness.plain import in_workspace
 from harness.prompt.account import account_of
 from harness.prompt.boundary import MARKER
 from harness.prompt.facts import Mode
 from harness.prompt.render import digest_of
-from harness.settings.agent import AgentSettings
-from harness.testing.scenarios import ScenarioError, find_scenario
+from harness.testing.scenarios import FILE, UnknownScenarioError, find_scenario
 from harness.units import utf16_units
 from harness.workspace.folder import check_folder
 
@@ -31,8 +32,30 @@ HEAD: Final = 60
 """Characters of a part that the table shows."""
 
 
+_OWN_CHAT: Final = "A scenario brings a workspace, a chat and its message"
+RULES: Final = (
+    apart("--json", "--text", why="There is one output"),
+    apart("--diff", "--text", why="There is one output"),
+    *(apart("--scenario", option, why=_OWN_CHAT) for option in ("--workspace", "--channel", "--for")),
+    only(
+        "--mode",
+        "--tool",
+        "--model",
+        "--channel",
+        deciding="--harness",
+        words=(Backend.EMBEDDED,),
+        why="Codex gets the same either way",
+    ),
+    only(
+        "--channel", deciding="--for", words=(Chat.OWNER, Chat.GROUP, Chat.HEARTBEAT), why="no chat causes the others"
+    ),
+    like("--channel", CHANNEL, "name of a channel, which has letters, digits, - and _ only"),
+    like("--tool", r"\S+", "name of a tool, which has no blanks"),
+)
+
+
 class PromptOptionError(HarnessError):
-    """Options that do not go together."""
+    """Something to compare with that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +87,7 @@ def command(
     ] = None,
     workspace: WorkspaceOption = None,
     config: ConfigOption = None,
-    agent: AgentOption = "main",
+    agent: AgentOption = None,
     chat: Annotated[Chat, typer.Option("--for", help="The turn to look at.")] = Chat.OWNER,
     channel: Annotated[str, typer.Option("--channel", help="The channel of the chat.")] = "telegram",
     mode: Annotated[
@@ -85,19 +108,19 @@ def command(
 
     With --diff, exits with 1 when the two prompts differ.
     """
-    if mode is not None and harness is Backend.CODEX:
-        raise PromptOptionError("--mode is for the embedded harness: Codex gets its layers in fields of their own.")
-    if scenario is not None and workspace is not None:
-        raise PromptOptionError(
-            "--scenario brings a workspace of its own; leave out one of --scenario and --workspace."
-        )
     settings = configured(config, agent, workspace).settings
-    look = Look(settings=settings, chat=chat, channel=channel, mode=mode, model=model or "", tools=tuple(tool or TOOLS))
-    if scenario is not None:
-        look = of_scenario(look, scenario)
-    shown = anyio.run(compose, look, harness)
+    look = Look(
+        settings=settings,
+        chat=chat,
+        channel=channel.strip().lower(),
+        mode=mode,
+        model=model or "",
+        tools=tuple(tool or TOOLS),
+    )
+    whole = look if scenario is None else of_scenario(look, scenario)
+    shown = anyio.run(compose, whole, harness)
     if diff is not None:
-        raise typer.Exit(_diff(shown.text, _other(diff, look, harness), diff))
+        raise typer.Exit(_diff(shown.text, _other(diff, look, whole, harness), diff, as_json=as_json))
     if as_json:
         print(json.dumps(as_data(shown), ensure_ascii=False, indent=2))
     elif text:
@@ -113,14 +136,13 @@ def of_scenario(look: Look, name: str) -> Look:
         ScenarioError: There is no such scenario.
     """
     found = find_scenario(name)
-    return Look(
+    return replace(
+        look,
         settings=in_workspace(look.settings, found.workspace),
-        chat=look.chat,
+        chat=Chat.GROUP if found.message.chat.kind is ChatKind.GROUP else Chat.OWNER,
         channel=found.message.channel,
         message=found.message,
         model=look.model or found.model,
-        mode=look.mode,
-        tools=look.tools,
     )
 
 
@@ -187,33 +209,34 @@ def _show(shown: Shown) -> None:
         out.print(Text(f"! {problem}", style="yellow"))
 
 
-def _diff(ours: str, theirs: str, name: str) -> int:
+def _diff(ours: str, theirs: str, name: str, *, as_json: bool) -> int:
     lines = list(
         difflib.unified_diff(theirs.splitlines(), ours.splitlines(), fromfile=name, tofile="this prompt", lineterm="")
     )
-    print("\n".join(lines) if lines else "The two prompts are the same.")
+    if as_json:
+        print(json.dumps({"same": not lines, "with": name, "diff": lines}, ensure_ascii=False, indent=2))
+    else:
+        print("\n".join(lines) if lines else "The two prompts are the same.")
     return 1 if lines else 0
 
 
-def _other(name: str, look: Look, backend: Backend) -> str:
+def _other(name: str, asked: Look, whole: Look, backend: Backend) -> str:
+    """The text to compare with: of a file, of another scenario as asked, or of the same turn in another workspace."""
     path = Path(name)
     if path.is_file():
         try:
             return path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise PromptOptionError(f"The file {path} to compare with cannot be read: {error}.") from None
-    return anyio.run(compose, _other_look(name, look), backend).text
+    folder = path.is_dir() and not (path / FILE).is_file()
+    other = replace(whole, settings=in_workspace(whole.settings, path.absolute())) if folder else _named(name, asked)
+    return anyio.run(compose, other, backend).text
 
 
-def _other_look(name: str, look: Look) -> Look:
-    if Path(name).is_dir() and not (Path(name) / "scenario.json").is_file():
-        settings: AgentSettings = in_workspace(look.settings, Path(name).absolute())
-        return Look(
-            settings=settings, chat=look.chat, channel=look.channel, model=look.model, mode=look.mode, tools=look.tools
-        )
+def _named(name: str, look: Look) -> Look:
     try:
         return of_scenario(look, name)
-    except ScenarioError as error:
+    except UnknownScenarioError as error:
         raise PromptOptionError(f"{error} Nor is it a workspace folder or a file with a prompt.") from None
 
 

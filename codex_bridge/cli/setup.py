@@ -19,7 +19,8 @@ from codex_bridge.providers import Provider
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.config import Config, load_config, resolve_agent, this_machine
-from harness.config.roster import agent_id_of
+from harness.config.roster import agent_id_of, agent_ids, default_agent_id
+from harness.errors import HarnessError
 from harness.gather import Gatherer
 from harness.memory.index import MemoryIndex
 from harness.plain import in_workspace
@@ -30,7 +31,12 @@ from harness.store.bindings import bindings_at
 LOOPBACK_MODEL: Final = "gpt-5.5"
 """The model that the stand-in plays: the one the prompt snapshots are pinned to."""
 
-AgentOption = Annotated[str, typer.Option("--agent", help="The agent's id; each agent has a Codex home of its own.")]
+AgentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--agent", help="The agent's id, by default that of the default agent; each has a Codex home of its own."
+    ),
+]
 CodexOption = Annotated[
     Path | None, typer.Option("--codex", help="The Codex binary, instead of CODEX_BIN, the wheel or PATH.")
 ]
@@ -70,29 +76,47 @@ class Configured:
     settings: AgentSettings
 
 
-def configured(config: Path | None, agent: str, workspace: Path | None) -> Configured:
+class UnknownAgentError(HarnessError):
+    """An agent that the configuration does not have."""
+
+    def __init__(self, agent: str, known: tuple[str, ...], path: Path | None) -> None:
+        where = f"in {path}" if path is not None else "without a configuration file"
+        super().__init__(f"There is no agent {agent!r} {where}; known are: {', '.join(known)}.")
+
+
+def configured(config: Path | None, agent: str | None, workspace: Path | None) -> Configured:
     """Read the configuration and settle one agent, in another folder if one is named.
+
+    Args:
+        config: The file; None for the usual one.
+        agent: Any spelling of an agent's id; None for the default agent.
+        workspace: The folder instead of the configured one.
 
     Raises:
         UnreadableConfigError: There is a file, and it cannot be read at all.
+        UnknownAgentError: The configuration has no such agent.
     """
     machine = this_machine()
     read = load_config(machine, explicit=config, sections={PATH: CodexConfig})
-    settings = resolve_agent(read, agent, machine)
+    known = agent_ids(read.values)
+    wanted = default_agent_id(read.values) if agent is None else agent_id_of(agent)
+    if wanted not in known:
+        raise UnknownAgentError(agent or wanted, known, read.path)
+    settings = resolve_agent(read, wanted, machine)
     if workspace is not None:
         settings = in_workspace(settings, Path(os.path.abspath(workspace)))  # noqa: PTH100 - links stay as they are
     return Configured(read, settings)
 
 
 def home_named(name: str, agent: str, root: Path) -> Home:
-    """The Codex home that `--codex-home` names, of an agent by whatever spelling of its id.
+    """The Codex home that `--codex-home` names; the agent by its id.
 
     Raises:
         HomeMissingError: It is not the agent's own, and not there.
     """
     match name:
         case "own":
-            return own_home(root, agent_id_of(agent))
+            return own_home(root, agent)
         case "user":
             path = user_codex_home()
         case _:

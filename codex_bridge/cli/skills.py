@@ -5,6 +5,7 @@ import json
 import typer
 from rich.text import Text
 
+from codex_bridge.cli.options import ruled
 from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
 from codex_bridge.lanes import HABITS
@@ -23,11 +24,11 @@ def group() -> None:
     """What the agent's skills are."""
 
 
-@app.command("list")
+@app.command("list", cls=ruled())
 def listing(
     workspace: WorkspaceOption = None,
     config: ConfigOption = None,
-    agent: AgentOption = "main",
+    agent: AgentOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List every skill that was found, whether the model is told of it, and why."""

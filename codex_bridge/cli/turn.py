@@ -5,8 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
-from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import anyio
 import typer
@@ -31,8 +30,8 @@ from codex_bridge.loopback.script import Action, say
 from codex_bridge.masking import mask
 from codex_bridge.turn import CodexTurn
 from harness.channels import telegram
-from harness.errors import PayloadError
 from harness.inbound import InboundMessage
+from harness.json_files import read_object
 from harness.turns import Commentary, Finished, Notice, Outcome, TextDelta, TextRetracted, TurnResult
 
 
@@ -43,14 +42,14 @@ def command(
         bool, typer.Option("--loopback", help="Let a local stand-in play the model; needs no account.")
     ] = False,
     model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
-    agent: AgentOption = "main",
+    agent: AgentOption = None,
     config: ConfigOption = None,
     codex: CodexOption = None,
     codex_home: HomeOption = "own",
     as_json: JsonOption = False,
 ) -> None:
     """Run one turn for a message that came in, and print the answer."""
-    message = telegram.from_update(read_payload(payload))
+    message = telegram.from_update(read_object(payload, "payload"))
     found = configured(config, agent, workspace)
     if found.config.findings:
         count = len(found.config.findings)
@@ -71,31 +70,6 @@ _UNSAID = {
     Outcome.FAILED: "The turn failed.",
     Outcome.LOST: "Codex stopped in the middle of this turn.",
 }
-
-
-def read_payload(source: str) -> dict[str, object]:
-    """Read the JSON object of a payload file, or of stdin for "-".
-
-    Raises:
-        PayloadError: It cannot be read, is not JSON, or no object.
-    """
-    name = "stdin" if source == "-" else source
-    try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig")
-        payload = json.loads(text)
-    except OSError as error:
-        raise PayloadError(f"The payload {name} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise PayloadError(f"The payload {name} is not UTF-8 text.") from None
-    except json.JSONDecodeError as error:
-        raise PayloadError(
-            f"The payload {name} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
-        ) from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, or thousands of brackets
-        raise PayloadError(f"The payload {name} is beyond what a JSON reader takes.") from None
-    if not isinstance(payload, dict):
-        raise PayloadError(f"The payload {name} is not a JSON object.")
-    return cast("dict[str, object]", payload)
 
 
 def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:

@@ -5,13 +5,16 @@ Pure.
 
 from collections.abc import Iterator
 from itertools import count
+from typing import Literal
 
 from harness.config.agent_keys import AgentEntry, SilentReply
 from harness.config.findings import ConfigFinding, NoEffect, WrongValue
 from harness.config.heartbeat_keys import Heartbeat
 from harness.config.places import Place, show_value, write_place
+from harness.config.replies import PERSONALITIES, SECOND_SOURCE
 from harness.config.root import OpenClawConfig
 from harness.config.roster import MAIN, agent_id_of
+from harness.config.shape import Shape, in_words
 from harness.config.surroundings import Surroundings
 from harness.config.timezones import ENVELOPE_WORDS, HOURS_WORDS, is_zone_name
 
@@ -36,6 +39,7 @@ def review(
         *_time_zones(values, heartbeats, surroundings),
         *_hours(heartbeats),
         *_silent_replies(values),
+        *_personality(values),
     ]
 
 
@@ -108,3 +112,14 @@ def _silent_replies(values: OpenClawConfig) -> Iterator[NoEffect]:
     for place, block in blocks:
         if block is not None and block.direct == "allow":
             yield NoEffect(write_place((*place, "direct")), "an agent always answers in a direct chat")
+
+
+def _personality(values: OpenClawConfig) -> Iterator[WrongValue]:
+    """The second source of the GPT-5 overlay's tone stands in a subtree that no model of ours checks."""
+    plugin = values.plugins.entries.get(SECOND_SOURCE)
+    found = plugin.config.get("personality") if plugin else None
+    if found is None or (isinstance(found, str) and found.strip().lower() in PERSONALITIES):
+        return
+    place: Place = ("plugins", "entries", SECOND_SOURCE, "config", "personality")
+    allowed = in_words(Shape(Literal["friendly", "on", "off"]))
+    yield WrongValue(write_place(place), show_value(found, place), allowed, '"friendly" is used')

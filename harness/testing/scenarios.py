@@ -3,16 +3,18 @@
 A scenario is a folder with a `scenario.json`; those of this project are in `fixtures/scenarios` of a checkout.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, cast
 
 from harness.channels import telegram
-from harness.errors import HarnessError
+from harness.config.places import show_value
+from harness.errors import HarnessError, PayloadError, UnsupportedPayloadError
 from harness.inbound import InboundMessage
+from harness.json_files import read_object
+from harness.json_value import Json
 
 FILE: Final = "scenario.json"
 HERE: Final = Path("fixtures/scenarios")
@@ -26,7 +28,11 @@ CHANNELS: Final[Mapping[str, Callable[[Mapping[str, object]], InboundMessage]]] 
 
 
 class ScenarioError(HarnessError):
-    """A scenario is not there, or its folder is not as it should be."""
+    """A scenario's folder is not as it should be."""
+
+
+class UnknownScenarioError(ScenarioError):
+    """There is no such scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +66,16 @@ def find_scenario(name: str) -> Scenario:
     """Read the scenario of a name, or in a folder.
 
     Raises:
-        ScenarioError: There is none, or it cannot be read.
+        UnknownScenarioError: There is none.
+        ScenarioError: It is not as it should be.
+        PayloadError: One of its files cannot be read.
     """
     folder = Path(name)
     if not (folder / FILE).is_file():
         known = {each.name: each for each in scenario_folders()}
         if name not in known:
             named = ", ".join(known) or "none here"
-            raise ScenarioError(
+            raise UnknownScenarioError(
                 f"There is no scenario {name}; known are: {named}. A folder with a {FILE} will do, too."
             )
         folder = known[name]
@@ -78,26 +86,66 @@ def read_scenario(folder: Path) -> Scenario:
     """Read a scenario's folder.
 
     Raises:
-        ScenarioError: A file is missing or lacks something; says what.
-        PayloadError: The payload is not what its channel sends.
+        ScenarioError: A key is missing or wrong; names the file, the key and what it may be.
+        PayloadError: A file cannot be read, or the payload is not what its channel sends.
     """
+    file = folder / FILE
+    data = read_object(file, "scenario")
+    keys = {key: _checked(file, data, key, kind) for key, kind in _KEYS.items()}
+    payload_file = folder / str(keys["payload"])
+    payload = read_object(payload_file, "scenario payload")
     try:
-        data: dict[str, Any] = json.loads((folder / FILE).read_text("utf-8"))
-        payload: dict[str, object] = json.loads((folder / data["payload"]).read_text("utf-8"))
-        workspace = SAMPLE if data["workspace"] == "sample" else folder / data["workspace"]
-        return Scenario(
-            name=folder.name,
-            message=CHANNELS[data["channel"]](payload),
-            workspace=workspace,
-            model=data["model"],
-            answer=data["answer"],
-            lanes=data["lanes"],
-            left_out=data["leftOut"],
-            absent=tuple(data["absent"]),
-        )
-    except KeyError as error:
-        raise ScenarioError(f"The scenario {folder / FILE} lacks or does not know {error}.") from None
-    except OSError as error:
-        raise ScenarioError(f"The scenario file {error.filename} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise ScenarioError(f"The scenario {folder} is not JSON: {error}.") from None
+        message = CHANNELS[str(keys["channel"])](payload)
+    except (PayloadError, UnsupportedPayloadError) as error:
+        raise type(error)(f"The scenario payload {payload_file}: {error}") from None
+    workspace = str(keys["workspace"])
+    return Scenario(
+        name=folder.name,
+        message=message,
+        workspace=SAMPLE if workspace == "sample" else folder / workspace,
+        model=str(keys["model"]),
+        answer=str(keys["answer"]),
+        lanes=cast("dict[str, str]", keys["lanes"]),
+        left_out=cast("dict[str, str]", keys["leftOut"]),
+        absent=tuple(cast("list[str]", keys["absent"])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a key may be."""
+
+    words: str
+    holds: Callable[[Json], bool]
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+_TEXT: Final = _Kind("text", _is_text)
+_TEXTS: Final = _Kind("a list of texts", lambda value: isinstance(value, list) and all(map(_is_text, value)))
+_PAIRS: Final = _Kind(
+    "an object of texts", lambda value: isinstance(value, dict) and all(map(_is_text, value.values()))
+)
+_KEYS: Final[Mapping[str, _Kind]] = MappingProxyType(
+    {
+        "channel": _Kind(" or ".join(f'"{name}"' for name in CHANNELS), lambda value: value in list(CHANNELS)),
+        "payload": _TEXT,
+        "workspace": _TEXT,
+        "model": _TEXT,
+        "answer": _TEXT,
+        "lanes": _PAIRS,
+        "leftOut": _PAIRS,
+        "absent": _TEXTS,
+    }
+)
+
+
+def _checked(file: Path, data: Mapping[str, Json], key: str, kind: _Kind) -> Json:
+    if key not in data:
+        raise ScenarioError(f"The scenario {file} lacks {key}, which must be {kind.words}.")
+    if not kind.holds(data[key]):
+        found = show_value(data[key], (key,))
+        raise ScenarioError(f"In the scenario {file} {key} is {found}, but must be {kind.words}.")
+    return data[key]

@@ -207,7 +207,10 @@ def test_a_login_by_device_code_that_reaches_nobody_says_so(codex: CodexBinary, 
 
 
 def test_a_login_by_key_is_used_by_the_next_turn(codex: CodexBinary, state: Path) -> None:
-    done = run(codex, state, "login", "--with", "api-key", "--agent", "keeper", stdin="sk-invented-0123456789\n")
+    config = state / "openclaw.json"
+    config.write_text('{ agents: { list: [{ id: "Keeper" }] } }', "utf-8")
+    key = "sk-invented-0123456789\n"
+    done = run(codex, state, "login", "--with", "api-key", "--agent", "keeper", "--config", str(config), stdin=key)
     assert (done.returncode, done.stderr) == (0, "")
     home = state / ".local/state/openclaw-codex-bridge/agents/keeper/codex-home"
     assert done.stdout == f"Signed in with an API key; Codex home: {home}\n"

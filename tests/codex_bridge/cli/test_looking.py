@@ -87,6 +87,27 @@ def test_doctor_says_each_mistake_in_one_sentence_and_looks_at_the_rest(place: P
     }
 
 
+def test_doctor_names_a_tone_that_there_is_not_and_says_who_can_read_the_workspace(place: Path) -> None:
+    (place / "openclaw.json").write_text(
+        '{ plugins: { entries: { openai: { config: { personality: "rude" } } } } }', encoding="utf-8"
+    )
+    checks = data(place, "doctor", "--json", code=1)
+    assert [check["text"] for check in checks if check["part"] == "config"][1:] == [
+        'plugins.entries.openai.config.personality is "rude", but must be "friendly", "on" or "off"; "friendly" is '
+        "used."
+    ]
+    assert [check for check in checks if check["part"] == "memory"] == [
+        {
+            "part": "memory",
+            "ok": True,
+            "text": "the memory tools answer for the owner's direct chats alone; Codex's shell can read any workspace "
+            "file, whoever is listening.",
+        }
+    ]
+    (place / "openclaw.json").write_text("{ memory: { groups: true } }", encoding="utf-8")
+    assert "answer for the owner's direct chats and for groups; Codex's shell" in run(place, "doctor", code=1)
+
+
 def test_doctor_is_content_with_a_sound_workspace(place: Path) -> None:
     (place / "openclaw.json").write_text("{}", encoding="utf-8")
     (place / "w" / "USER.md").unlink()

@@ -108,13 +108,7 @@ def test_two_prompts_are_compared(place: Path, tmp_path: Path) -> None:
     assert "--- telegram-direct\n" in run(place, "prompt", "--diff", "telegram-direct", code=1)
 
 
-def test_options_that_do_not_go_together_are_named(place: Path) -> None:
-    assert refused("--harness", "codex", "--mode", "full") == (
-        "--mode is for the embedded harness: Codex gets its layers in fields of their own."
-    )
-    assert refused("--scenario", "telegram-direct", "--workspace", "x") == (
-        "--scenario brings a workspace of its own; leave out one of --scenario and --workspace."
-    )
+def test_what_is_not_there_is_named(place: Path) -> None:
     assert refused("--scenario", "nope").startswith("There is no scenario nope; known are: telegram-direct.")
     assert refused("--workspace", str(place / "w"), "--diff", "nope").endswith(
         "Nor is it a workspace folder or a file with a prompt."

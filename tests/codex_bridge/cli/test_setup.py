@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from codex_bridge.cli.setup import home_named, running
+from codex_bridge.cli.setup import running
 from harness.plain import plain_settings
 from harness.turns import Outcome
 from tests.support.real import message
@@ -20,9 +20,3 @@ async def test_a_turn_ends_after_the_time_that_the_configuration_gives_it(tmp_pa
     assert (result.outcome, result.text, result.error) == (
         Outcome.FAILED, "Let me", "The turn was stopped after 0.3 s (turn deadline)."
     )  # fmt: skip
-
-
-def test_every_spelling_of_an_id_means_the_same_home(tmp_path: Path) -> None:
-    """So that a login serves the turns of the agent whom it was made for."""
-    homes = {home_named("own", agent, tmp_path).path for agent in ("keeper", "Keeper", " KEEPER ")}
-    assert homes == {tmp_path / "agents" / "keeper" / "codex-home"}

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.config import Surroundings, gpt5_personality, read_config, silent_reply
+from harness.config import Surroundings, WrongValue, gpt5_personality, read_config, silent_reply
 from harness.config.replies import Conversation
 
 REPLIES = """{
@@ -64,3 +64,16 @@ def test_the_gpt5_tone_is_the_overlays_then_the_openai_plugins_then_friendly(
     }}"""
 
     assert gpt5_personality(read_config(text, machine).values, provider) == personality
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [('"rude"', '"rude"'), ("5", "5"), ("[]", "a list"), ("true", "true"), ('" Friendly "', None), ("null", None)],
+)
+def test_a_tone_of_the_openai_plugin_that_there_is_not_is_named(
+    machine: Surroundings, written: str, found: str | None
+) -> None:
+    text = f"{{plugins: {{entries: {{openai: {{config: {{personality: {written}}}}}}}}}}}"
+    place, allowed = "plugins.entries.openai.config.personality", '"friendly", "on" or "off"'
+    wrong = [] if found is None else [WrongValue(place, found, allowed, '"friendly" is used')]
+    assert list(read_config(text, machine).findings) == wrong

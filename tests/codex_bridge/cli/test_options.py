@@ -1,0 +1,170 @@
+"""What is written behind a command is used, or refused in one sentence: nothing is passed over in silence."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from codex_bridge.cli.app import app, run
+from codex_bridge.cli.setup import configured, home_named
+from tests.support.scenarios import UPDATE, WHOLE, scenario
+
+Shell = Callable[..., tuple[int, str, str]]
+
+CONFIG = '{ agents: { list: [{ id: "Pell", workspace: "~/w" }, { id: "tamsin" }] } }'
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Runs a command line in a home with a workspace, a scenario and a configuration of two agents."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_BRIDGE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.delenv("OPENCLAW_CONFIG_PATH", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "openclaw.json").write_text(CONFIG, encoding="utf-8")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "SOUL.md").write_text("dry", encoding="utf-8")
+
+    def start(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["codex-bridge", *words])
+        with pytest.raises(SystemExit) as left:
+            run()
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return start
+
+
+def leaves(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something, with the words that call it."""
+    if not hasattr(command, "commands"):
+        yield words, command
+        return
+    for name, below in command.commands.items():
+        yield from leaves(below, (*words, name))
+
+
+def options_with_a_value() -> list[tuple[tuple[str, ...], str]]:
+    found = leaves(typer.main.get_command(app))
+    return [
+        (words, param.opts[0])
+        for words, command in found
+        for param in command.params
+        if param.opts[0].startswith("--") and not getattr(param, "is_flag", False)
+    ]
+
+
+@pytest.mark.parametrize(("words", "option"), options_with_a_value(), ids=lambda each: str(each))
+def test_an_option_without_a_value_is_refused_by_every_command(
+    shell: Shell, words: tuple[str, ...], option: str
+) -> None:
+    for value in ("", "  "):
+        assert shell(*words, option, value) == (
+            2, "", f"codex-bridge: {option} has no value; write one behind it, or leave it out.\n"
+        )  # fmt: skip
+
+
+TOGETHER = {
+    "--json --text": "There is one output; leave out one of --json and --text.",
+    "--diff w --text": "There is one output; leave out one of --diff and --text.",
+    "--scenario telegram-direct --workspace w": (
+        "A scenario brings a workspace, a chat and its message; leave out one of --scenario and --workspace."
+    ),
+    "--scenario telegram-direct --channel irc": (
+        "A scenario brings a workspace, a chat and its message; leave out one of --scenario and --channel."
+    ),
+    "--scenario telegram-direct --for group": (
+        "A scenario brings a workspace, a chat and its message; leave out one of --scenario and --for."
+    ),
+    "--harness codex --tool read": ("--tool is for --harness embedded: Codex gets the same either way."),
+    "--harness codex --model m --tool t": (
+        "--tool and --model are for --harness embedded: Codex gets the same either way."
+    ),
+    "--harness codex --channel irc": ("--channel is for --harness embedded: Codex gets the same either way."),
+    "--for cron --channel irc": "--channel is for --for owner or group or heartbeat: no chat causes the others.",
+    "--channel a:b": "--channel 'a:b' is no name of a channel, which has letters, digits, - and _ only.",
+    "--tool read --tool two\twords": "--tool 'two\\twords' is no name of a tool, which has no blanks.",
+}
+
+
+@pytest.mark.parametrize("options", TOGETHER)
+def test_options_of_prompt_that_do_not_go_together_are_refused(shell: Shell, options: str) -> None:
+    assert shell("prompt", *options.split(" ")) == (2, "", f"codex-bridge: {TOGETHER[options]}\n")
+
+
+def test_a_picture_is_for_the_map_and_a_key_for_the_login_by_key(shell: Shell) -> None:
+    assert shell("context", "list", "--png", "x.png") == (
+        2, "", "codex-bridge: --png is for view map: it draws the map.\n"
+    )  # fmt: skip
+    assert shell("login", "--with", "browser", "--api-key-env", "KEY") == (
+        2, "", "codex-bridge: --api-key-env is for --with api-key: the other ways need no key.\n"
+    )  # fmt: skip
+
+
+def test_a_comparison_can_be_had_as_data(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    code, out, _ = shell("prompt", "--workspace", "w", "--json", "--diff", "other")
+    found = json.loads(out)
+    assert (code, found["same"], found["with"]) == (1, False, "other")
+    assert "+dry" in found["diff"]
+    assert json.loads(shell("prompt", "--workspace", "w", "--json", "--diff", "w")[1]) == {
+        "same": True,
+        "with": "w",
+        "diff": [],
+    }
+
+
+def test_each_of_two_scenarios_that_are_compared_keeps_its_model(shell: Shell, tmp_path: Path) -> None:
+    scenario(tmp_path / "mine", WHOLE | {"model": "other-model", "workspace": "../w"})
+    _, out, _ = shell("prompt", "--scenario", "telegram-direct", "--diff", "mine")
+    assert "-Current model identity: other-model." in out
+    assert "+Current model identity: gpt-5.5." in out
+    _, out, _ = shell("prompt", "--scenario", "telegram-direct", "--diff", "w")
+    assert '"chat_id"' not in out
+
+
+WITH_AGENT = [
+    words
+    for words, command in leaves(typer.main.get_command(app))
+    if any("--agent" in param.opts for param in command.params)
+]
+
+
+@pytest.mark.parametrize("words", WITH_AGENT, ids=" ".join)
+def test_an_agent_that_nobody_configured_is_named_with_those_who_are(
+    shell: Shell, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "update.json").write_text(json.dumps(UPDATE), encoding="utf-8")
+    more = ("--payload", "update.json") if words == ("turn",) else ()
+    known = f"There is no agent 'zz' in {tmp_path}/openclaw.json; known are: pell, tamsin."
+    assert shell(*words, *more, "--agent", "zz", "--config", "openclaw.json") == (
+        2, "", f"codex-bridge: {known}\n".replace(f"{tmp_path}/", "")
+    )  # fmt: skip
+    assert shell(*words, *more, "--agent", "zz") == (
+        2, "", "codex-bridge: There is no agent 'zz' without a configuration file; known are: main.\n"
+    )  # fmt: skip
+
+
+def test_the_default_agent_is_the_configured_one_and_every_spelling_of_an_id_means_the_same_home(
+    shell: Shell, tmp_path: Path
+) -> None:
+    """So that a login serves the turns of the agent whom it was made for."""
+    config = tmp_path / "openclaw.json"
+    found = [configured(config, agent, None).settings for agent in (None, "pell", "Pell", " PELL ")]
+    assert {(settings.id, settings.workspace) for settings in found} == {("pell", tmp_path / "w")}
+    assert home_named("own", found[0].id, tmp_path).path == tmp_path / "agents" / "pell" / "codex-home"
+    code, out, _ = shell("prompt", "--text", "--config", str(config))
+    assert (code, "Runtime: agent=pell" in out) == (0, True)
+
+
+@pytest.mark.parametrize("option", ["--scenario", "--diff"])
+def test_a_broken_scenario_is_one_sentence(shell: Shell, tmp_path: Path, option: str) -> None:
+    scenario(tmp_path / "mine", WHOLE | {"payload": 5})
+    assert shell("prompt", *(["--workspace", "w"] if option == "--diff" else []), option, "mine") == (
+        2, "", "codex-bridge: In the scenario mine/scenario.json payload is 5, but must be text.\n"
+    )  # fmt: skip
