@@ -1,7 +1,7 @@
 """Gets the catalogue of models from a binary, and keeps a patched copy of it beside an agent's home.
 
-The binary is asked at the first start, after it was exchanged, and once a day where the home is signed in, since the
-vendor may have new models then. What goes wrong costs the patch and never the start.
+The binary is asked at the first start, after it was exchanged or the home was signed in, and once a day where it is,
+since the vendor may have new models then. What goes wrong costs the patch and never the start.
 """
 
 import logging
@@ -64,11 +64,12 @@ async def catalogue_for(
     from codex_bridge.catalogue_text import UnreadableCatalogueError  # most starts need the facts alone
 
     try:
-        stamp = _stamp(binary)
-        kept = await anyio.to_thread.run_sync(_kept, folder, stamp, now(), _signed_in(home))
+        signed_in = _signed_in(home)
+        stamp = _stamp(binary, signed_in)
+        kept = await anyio.to_thread.run_sync(_kept, folder, stamp, now(), signed_in)
         if kept is not None:
             return kept
-        text = await _ask(binary, home, bundled=not _signed_in(home))
+        text = await _ask(binary, home, bundled=not signed_in)
         # Not in a worker thread: it takes 7 ms once for each exchange of the binary, and half a megabyte that a thread
         # has used is never used again by the others.
         return _keep(folder, stamp, text)
@@ -97,10 +98,10 @@ def _signed_in(home: Home) -> bool:
     return (home.path / "auth.json").is_file()
 
 
-def _stamp(binary: CodexBinary) -> str:
-    """What changes when the binary is exchanged."""
+def _stamp(binary: CodexBinary, signed_in: bool) -> str:
+    """What changes when the binary is exchanged, or when the home gets an account or loses it."""
     found = os.stat(binary.path)  # noqa: PTH116 - follows links, as a start does
-    identity = f"{os.path.realpath(binary.path)}:{found.st_size}:{found.st_mtime_ns}"
+    identity = f"{os.path.realpath(binary.path)}:{found.st_size}:{found.st_mtime_ns}:{signed_in}"
     return sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -143,7 +143,7 @@ async def test_a_home_of_ours_gets_a_patched_copy_beside_it_that_nobody_else_can
     assert place.questions == ["debug models --bundled"]
 
 
-async def test_the_binary_is_asked_again_only_when_it_was_exchanged_or_a_day_has_passed_for_an_account(
+async def test_the_binary_is_asked_again_only_when_it_was_exchanged_or_signed_in_or_a_day_has_passed_for_an_account(
     place: Place,
 ) -> None:
     first = await place.settled()
@@ -152,18 +152,16 @@ async def test_the_binary_is_asked_again_only_when_it_was_exchanged_or_a_day_has
     assert (again.file, dict(again.catalogue.models)) == (first.file, dict(first.catalogue.models))
     assert len(place.questions) == 1
     (place.home.path / "auth.json").write_text("{}", "utf-8")
-    made = (place.home.path.parent / FILE).stat().st_mtime
-    place.now = made + 3600
-    await place.settled()
-    assert len(place.questions) == 1
-    place.now = made + 25 * 3600
-    await place.settled()
-    assert place.questions == ["debug models --bundled", "debug models"]
-    place.now = made
+    for hours, questions in ((0, 2), (1, 2), (23, 2), (25, 3)):
+        place.now = (place.home.path.parent / FILE).stat().st_mtime + hours * 3600
+        await place.settled()
+        assert len(place.questions) == questions
+    assert place.questions == ["debug models --bundled", "debug models", "debug models"]
+    place.now = (place.home.path.parent / FILE).stat().st_mtime
     with place.binary.path.open("a", encoding="utf-8") as program:
         program.write("# another build\n")
     await place.settled()
-    assert len(place.questions) == 3
+    assert len(place.questions) == 4
 
 
 @pytest.mark.parametrize("answer", ["nothing of the kind", '{"models": [{"slug": "a"}, {"slug": 1}]}'])
