@@ -31,6 +31,8 @@ from codex_bridge.process import Launch
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.gather import Gatherer
+from harness.heartbeat.poll import PollText
+from harness.heartbeat.run import HeartbeatRun
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.json_value import Json
 from harness.memory.index import MemoryIndex
@@ -136,7 +138,8 @@ async def live(folder: Path, shape: Shape, *, take_back: bool) -> Day:
             for heartbeat, number in _order(shape):
                 before = len(model.requests)
                 if heartbeat:
-                    beat = await agent.heartbeat(f"{POLL} {number:02}.", session_key=key, key=f"beat:{number}")
+                    poll = PollText(f"{POLL} {number:02}.", "heartbeat", rewritten=False)
+                    beat = await agent.heartbeat(HeartbeatRun(key, poll), key=f"beat:{number}")
                     turn = beat.turn
                 else:
                     turn = await agent.receive(_message(number))

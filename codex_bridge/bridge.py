@@ -48,12 +48,14 @@ from codex_bridge.wire.requests import (
 from harness.errors import HarnessError
 from harness.store.bindings import Bindings, Holds
 from harness.tasks import beside
-from harness.turns import Notice, SubagentFinished, TurnRequest, TurnResult
+from harness.turns import Notice, SubagentFinished, Trigger, TurnRequest, TurnResult
 from harness.units import utf16_units
 
 BACKEND: Final = "codex"
 TURN_DEADLINE: Final = 48 * 3600.0
 """Seconds for a whole turn unless the configuration says otherwise."""
+HEARTBEAT_GRACE: Final = 10.0
+"""Seconds that a person's message waits for a heartbeat of the same conversation (spec 2)."""
 INTERRUPT_DEADLINE: Final = 5.0
 """Seconds to wait for the end of a turn that is interrupted; measured are 30 ms."""
 INTERRUPT_PAUSE: Final = 0.05
@@ -79,6 +81,7 @@ class CodexSettings:
     turn_deadline: float = TURN_DEADLINE
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = _ignore
     """Hears of a subagent that ended after the turn that it worked for, whose stream is over by then."""
+    heartbeat_grace: float = HEARTBEAT_GRACE
 
 
 class CodexHarness:
@@ -103,6 +106,7 @@ class CodexHarness:
         self._queues: dict[str, anyio.Lock] = {}
         self._turns: dict[str, CodexTurn] = {}
         self._children: Children[CodexTurn] = Children(self._turn_of)
+        self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False
 
     @property
@@ -117,9 +121,18 @@ class CodexHarness:
         turn = CodexTurn(request, tools, Standing(tools.names, how.subagents), self.interrupt)
         if self._closed:
             _fail(turn, "The gateway is shutting down.")
-        else:
-            self._group.start_soon(self._run, turn)
+            return turn
+        if request.trigger is Trigger.CHAT:
+            for beat in [each for each in self._unfinished if _in_the_way(each, turn)]:
+                self._group.start_soon(self._make_way, beat)
+        self._unfinished[turn] = None
+        self._group.start_soon(self._run, turn)
         return turn
+
+    @property
+    def unfinished(self) -> tuple[TurnRequest, ...]:
+        """The turns that run or wait for their turn, in the order in which they were asked for."""
+        return tuple(turn.request for turn in self._unfinished)
 
     async def ready(self) -> Server:
         """Start the app-server if none runs, and return it. The first turn does the same by itself.
@@ -152,11 +165,17 @@ class CodexHarness:
                 self._group.start_soon(self._stop, turn)  # a caller that is cancelled does not take the stop back
         await turn.buffer.wait()
 
+    async def _make_way(self, beat: CodexTurn) -> None:
+        """Give a heartbeat a little time to end by itself, as a person waits behind it."""
+        with anyio.move_on_after(self._settings.heartbeat_grace):
+            await beat.buffer.wait()
+        await self.interrupt(beat)
+
     # one turn
 
     async def _run(self, turn: CodexTurn) -> None:
         request = turn.request
-        queue = self._queues.setdefault(request.session_key, anyio.Lock())
+        queue = self._queues.setdefault(turn.key, anyio.Lock())
         try:
             with turn.scope:
                 async with queue:
@@ -176,18 +195,20 @@ class CodexHarness:
             _fail(turn, "The bridge had an internal error; the log has the details.")
         if turn.buffer.result is None:  # stopped before Codex knew of it
             turn.push(turn.ended_ledger().stop())
+        self._unfinished.pop(turn, None)
         if not queue.locked():
-            self._queues.pop(request.session_key, None)
+            self._queues.pop(turn.key, None)
         result = turn.buffer.result
         if result is not None and result.error:
             logger.warning("turn for %s: %s %s", request.session_key, result.error, mask(result.detail))
 
     async def _run_in_time(self, turn: CodexTurn) -> None:
         try:
-            with anyio.move_on_after(self._settings.turn_deadline) as time_left:
+            deadline = turn.request.seconds or self._settings.turn_deadline
+            with anyio.move_on_after(deadline) as time_left:
                 await self._converse(turn)
             if time_left.cancelled_caught:
-                sentence = f"The turn was stopped after {self._settings.turn_deadline:g} s (turn deadline)."
+                sentence = f"The turn was stopped after {deadline:g} s (turn deadline)."
                 if turn.ledger is not None:
                     turn.ledger.give_up(sentence)
                     await self._stop(turn)
@@ -199,9 +220,11 @@ class CodexHarness:
                 call.cancel()
             # Not before the end: a server that is killed right after it accepted a turn has written nothing down. But
             # also when the gateway shuts down just then.
-            if turn.buffer.result is not None:
-                with anyio.CancelScope(shield=True):
-                    await self._threads.remember(self._servers.current, turn.request.session_key)
+            with anyio.CancelScope(shield=True):
+                if turn.apart:
+                    await self._threads.unload(self._servers.current, turn)
+                elif turn.buffer.result is not None:
+                    await self._threads.remember(self._servers.current, turn.key)
 
     async def _converse(self, turn: CodexTurn) -> None:
         connection, thread = await self._opened(turn)
@@ -213,12 +236,13 @@ class CodexHarness:
                 raise
             # The server unloaded the thread without our noticing; nothing of this turn ran.
             self._turns.pop(thread.opened.thread.id, None)
-            connection.threads.pop(turn.request.session_key, None)
+            connection.threads.pop(turn.key, None)
             thread = await self._threads.open(connection, turn)
             before = thread.holds
             await self._begin(connection, thread, turn)
         result = await turn.buffer.wait()
-        if turn.request.may_vanish is not None and _vanishes(turn, result, turn.request.may_vanish):
+        allowed = None if turn.apart else turn.request.may_vanish
+        if allowed is not None and _vanishes(turn, result, allowed):
             await self._take_back(connection, thread, result, before)
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
@@ -304,8 +328,9 @@ class CodexHarness:
             await turn.buffer.wait()  # the loss of a server that was closed is told by another task
         if turn.buffer.result is None:
             logger.warning("turn %s does not stop; its conversation goes on in a new thread", ledger.turn_id)
-            await self._threads.drop(connection, turn.request.session_key)
-            turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
+            if not turn.apart:
+                await self._threads.drop(connection, turn.key)
+                turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
             turn.push(ledger.stop())
 
     async def _interrupt(self, turn: CodexTurn, ledger: TurnLedger, connection: Connection) -> None:
@@ -430,6 +455,10 @@ def _vanishes(turn: CodexTurn, result: TurnResult, allowed: Callable[[TurnResult
     returning = sum(map(utf16_units, turn.lanes.turn_added.values()))
     removed = utf16_units(turn.lanes.turn_input) + utf16_units(result.text) + utf16_units(turn.lanes.turn_context)
     return bool(result.turn) and allowed(result, removed, returning)
+
+
+def _in_the_way(beat: CodexTurn, message: CodexTurn) -> bool:
+    return beat.request.trigger is Trigger.HEARTBEAT and beat.key == message.key
 
 
 def _fail(turn: CodexTurn, sentence: str, detail: str = "") -> None:

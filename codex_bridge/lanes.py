@@ -87,6 +87,21 @@ Subagents inherit developerInstructions and not the collaboration text (protocol
 the main voice should hear goes with each turn.
 """
 
+APART: Final = frozenset(
+    {
+        LayerName.RUNTIME,
+        LayerName.TOOL_MANIFEST,
+        LayerName.SUBAGENTS,
+        LayerName.HEARTBEAT_GUIDANCE,
+        LayerName.CRON_GUIDANCE,
+        LayerName.HEARTBEAT_POINTER,
+        LayerName.USER_TEXT,
+    }
+)
+"""What a turn in a thread of its own carries: why it runs and the words, and nothing of the workspace (issue 5)."""
+NOT_APART: Final = "a turn in a thread of its own carries no more than why it runs"
+UNHEARD: Final = "the model ignores turn-scoped instructions, and a scheduled message goes without additional context"
+
 CHUNK_BYTES: Final = 3_900
 """Bytes of one entry of the additional context; the server cuts the middle out of more than 4,000 (measured)."""
 TURN_KEY: Final = "gateway_turn"
@@ -194,8 +209,10 @@ class LanePlan:
         return None if self.copied else self.rules
 
 
-def lanes_of(*, copied: bool = False, hears_mode: bool = True) -> Mapping[LayerName, Lane]:
-    """The routing policy for rules that Codex may read or not, and for what the model honours.
+def lanes_of(*, copied: bool = False, hears_mode: bool = True, apart: bool = False) -> Mapping[LayerName, Lane]:
+    """The routing policy for a workspace whose rules Codex may read itself or not, and for what the model honours.
+
+    A layer without a row does not travel: of a turn in a thread of its own, `apart`, all but those of `APART`.
 
     Codex reads `AGENTS.override.md` in place of AGENTS.md. No guard of ours has judged that file, and it may be a link
     to the memory, so Codex reads neither then, and AGENTS.md travels as a copy. The same holds when AGENTS.md is not
@@ -206,11 +223,19 @@ def lanes_of(*, copied: bool = False, hears_mode: bool = True) -> Mapping[LayerN
         lanes[LayerName.AGENTS] = Lane.THREAD_DEVELOPER
     if not hears_mode:
         lanes.update({name: Lane.TURN_ADDED for name, lane in LANE_OF.items() if lane is Lane.TURN_DEVELOPER})
+    if apart:
+        heard = APART if hears_mode else APART - {LayerName.CRON_GUIDANCE}
+        lanes = {name: lane for name, lane in lanes.items() if name in heard}
     return lanes
 
 
 def plan(
-    composition: Composition, standing: Standing = STANDING, *, copied: bool = False, hears_mode: bool = True
+    composition: Composition,
+    standing: Standing = STANDING,
+    *,
+    copied: bool = False,
+    hears_mode: bool = True,
+    apart: bool = False,
 ) -> LanePlan:
     """Route every layer of a turn.
 
@@ -219,17 +244,23 @@ def plan(
         standing: What the bridge adds to them.
         copied: Whether the rules travel as a copy, see `lanes_of`.
         hears_mode: Whether the model sees our text of the Default mode.
+        apart: Whether the turn has a thread of its own, see `lanes_of`.
 
     Raises:
         KeyError: A layer has no row in `LANE_OF`.
     """
-    lanes = lanes_of(copied=copied, hears_mode=hears_mode)
+    lanes = lanes_of(copied=copied, hears_mode=hears_mode, apart=apart)
     layers = (*standing_layers(standing), *composition.layers)
     placed = tuple(
-        Placed(layer, Lane.TURN_ONCE if layer.lifetime is Lifetime.ONCE else lanes[layer.name]) for layer in layers
+        Placed(layer, Lane.TURN_ONCE if layer.lifetime is Lifetime.ONCE else lanes[layer.name])
+        for layer in layers
+        if not apart or layer.name in lanes
     )
+    left_out = composition.left_out
+    if apart:
+        left_out = (*left_out, *(_not_apart(layer) for layer in layers if layer.name not in lanes))
     context = _in(placed, Lane.TURN_CONTEXT)
-    agents = composition.get(LayerName.AGENTS)
+    agents = None if apart else composition.get(LayerName.AGENTS)
     developer = _in(placed, Lane.THREAD_DEVELOPER)
     without_rules = _thread_developer([layer for layer in developer if layer is not agents])
     return LanePlan(
@@ -241,10 +272,14 @@ def plan(
         turn_input="\n\n".join(layer.text for layer in _in(placed, Lane.TURN_INPUT)),
         rules=agents.text if agents else None,
         developer_without_rules=without_rules,
-        copied=copied,
+        copied=copied and not apart,
         placed=placed,
-        left_out=composition.left_out,
+        left_out=left_out,
     )
+
+
+def _not_apart(layer: Layer) -> LeftOut:
+    return LeftOut(layer.name, layer.source, UNHEARD if layer.name in APART else NOT_APART)
 
 
 def _thread_developer(layers: list[Layer]) -> str:

@@ -59,10 +59,21 @@ class ThreadSettings:
     """Names of tools that are not registered."""
 
 
+def is_apart(request: TurnRequest) -> bool:
+    """Whether a turn needs a thread of its own.
+
+    A light one does, too: a thread keeps the rules and instructions that it began with, whatever a turn asks for.
+    """
+    return request.isolated or request.light
+
+
 def thread_start(
     request: TurnRequest, lanes: LanePlan, settings: ThreadSettings, *, tools: Sequence[DynamicTool] = ()
 ) -> ThreadStartParams:
-    """Parameters of thread/start. The tools stay with the thread; no later request can change them."""
+    """Parameters of thread/start. The tools stay with the thread; no later request can change them.
+
+    A thread of one turn's own is ephemeral: Codex writes nothing of it down, and it can never be resumed.
+    """
     params = ThreadStartParams(
         model=request.model,
         cwd=str(request.workspace),
@@ -73,7 +84,9 @@ def thread_start(
         personality="none",
         service_name=SERVICE_NAME,
     )
-    return params.model_copy(update={"dynamic_tools": list(tools)}) if tools else params
+    if tools:
+        params = params.model_copy(update={"dynamic_tools": list(tools)})
+    return params.model_copy(update={"ephemeral": True}) if is_apart(request) else params
 
 
 def thread_resume(

@@ -6,7 +6,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from codex_bridge.errors import RpcError
+from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
 from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start
@@ -21,6 +21,8 @@ from harness.turns import Notice
 
 logger = logging.getLogger(__name__)
 
+LET_GO_DEADLINE = 5.0
+"""Seconds to wait for the answer to thread/unsubscribe; measured are 2 ms."""
 NO_RULES = "none"
 """Stands for the digest of an AGENTS.md that is not there."""
 
@@ -50,8 +52,8 @@ class Threads:
             CodexError: The server refused, or went away.
             StoreError: The binding could not be read or kept; no thread is in use then.
         """
-        key = turn.request.session_key
-        if turn.request.fresh:
+        key = turn.key
+        if turn.request.fresh and not turn.apart:
             await self.clear(connection, key)
         tools = turn.tools
         loaded = connection.threads.get(key)
@@ -60,7 +62,7 @@ class Threads:
                 return loaded
             await self._rotate(connection, turn)
         begun = self._forgotten.get(key, 0)
-        bound = None if key in self._stale else await self._bindings.get(self._backend, key)
+        bound = None if turn.apart or key in self._stale else await self._bindings.get(self._backend, key)
         if bound is not None and _other_tools(bound.holds.tools, tools):
             await self._rotate(connection, turn)
             bound, begun = None, self._forgotten[key]
@@ -136,19 +138,32 @@ class Threads:
             thread.stored = before
             logger.warning("remembering what %s holds: %s", session_key, error)
 
+    async def unload(self, connection: Connection | None, turn: CodexTurn) -> None:
+        """Take leave of the thread that a turn had to itself, so that the server unloads it."""
+        thread = connection.threads.pop(turn.key, None) if connection is not None else None
+        if connection is None or thread is None:
+            return
+        from codex_bridge.wire.besides import THREAD_UNSUBSCRIBE, ThreadUnsubscribeParams  # few turns are apart
+
+        params = ThreadUnsubscribeParams(thread_id=thread.opened.thread.id)
+        try:
+            await connection.server.client.call(THREAD_UNSUBSCRIBE, params, deadline=LET_GO_DEADLINE)
+        except CodexError as error:
+            logger.warning("the thread of %s stays loaded: %s", turn.key, error)
+
     async def _rotate(self, connection: Connection, turn: CodexTurn) -> None:
         """Let go of a thread whose tools are not the agent's any more: a thread keeps those that it began with."""
         turn.buffer.push(Notice("The agent's tools have changed, so this conversation goes on in a new thread."))
-        await self.forget(connection, turn.request.session_key)
+        await self.forget(connection, turn.key)
 
     async def _start(self, connection: Connection, turn: CodexTurn, begun: int, tools: Registered) -> ThreadOpened:
-        key = turn.request.session_key
+        key = turn.key
         for problem in tools.problems:
             turn.buffer.push(Notice(problem))
         opened = await self._start_once(connection, turn, tools)
         if _has_strangers_rules(opened, turn):
             opened = await self._start_once(connection, turn, tools)
-        if self._still(key, begun):
+        if self._still(key, begun) and not turn.apart:
             # First the store: a thread that is used without being remembered would be lost at the next start. And
             # before anybody can forget it: the store does one thing after the other.
             await self._bindings.put(Binding(self._backend, key, opened.thread.id, Holds(tools=tools.fingerprint)))
@@ -183,6 +198,8 @@ class Threads:
 
 def _judge_rules(turn: CodexTurn) -> None:
     """Plan anew if Codex would find other rules now than when the turn was composed; it may have waited for long."""
+    if turn.apart:
+        return  # its thread reads no rules
     copied = must_be_copied(turn.request.workspace, turn.request.composition)
     if copied is not turn.lanes.copied:
         turn.route(copied=copied)

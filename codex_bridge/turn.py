@@ -7,6 +7,7 @@ import anyio
 
 from codex_bridge.lanes import Standing, plan
 from codex_bridge.ledger import TurnLedger
+from codex_bridge.params import is_apart
 from codex_bridge.rpc import JsonObject
 from codex_bridge.rules import is_overridden
 from codex_bridge.tools import Registered
@@ -41,7 +42,11 @@ class CodexTurn:
         self.request = request
         self.tools = tools
         self._standing = standing
-        self.lanes = plan(request.composition, standing, copied=is_overridden(request.workspace))
+        self.apart = is_apart(request)
+        """Whether it has a thread of its own, which nothing remembers."""
+        self.key = f"{request.session_key} {request.message_key}" if self.apart else request.session_key
+        """Of turns with the same key, one runs at a time, and all run on one thread."""
+        self.route(copied=is_overridden(request.workspace))
         self.sent: list[SentRequest] = []
         """The thread and turn requests of this turn, as they went out."""
         self.thread: ThreadOpened | None = None
@@ -57,7 +62,9 @@ class CodexTurn:
 
     def route(self, *, copied: bool, hears_mode: bool = True) -> None:
         """Plan anew which layer travels where, see `lanes.plan`."""
-        self.lanes = plan(self.request.composition, self._standing, copied=copied, hears_mode=hears_mode)
+        self.lanes = plan(
+            self.request.composition, self._standing, copied=copied, hears_mode=hears_mode, apart=self.apart
+        )
 
     def events(self) -> AsyncIterator[TurnEvent]:
         """Stream what happens, up to and with `Finished`; can be iterated once."""

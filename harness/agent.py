@@ -1,6 +1,6 @@
 """One agent: a workspace, a backend, and a message or the clock in between."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic
 
 from harness.conversations import Carried, Conversations
@@ -10,7 +10,6 @@ from harness.inbound import ChatKind, InboundMessage
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
-from harness.settings.memory import ResetAction
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
@@ -18,6 +17,7 @@ from harness.workspace.folder import check_folder
 
 if TYPE_CHECKING:
     from harness.heartbeat.response import HeartbeatResponder
+    from harness.heartbeat.run import HeartbeatRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +57,47 @@ class Agent(Generic[TurnT]):
             # What was said to the owner here, the memory among it, stays in the owner's conversation.
             key = f"{key}:other"
         words = _words(message, audience)
-        beat = await self._begin(Trigger.CHAT, audience, words, key, message.key, reset=bare_reset(message.text))
-        return beat.turn
+        situation = self._situation(Trigger.CHAT, audience, words, key)
+        return (await self._begin(replace(situation, reset=bare_reset(message.text)), message.key)).turn
 
-    async def heartbeat(self, poll: str, *, session_key: str, key: str) -> Beat[TurnT]:
-        """Begin a heartbeat in the owner's conversation.
+    async def heartbeat(self, run: "HeartbeatRun", *, key: str) -> Beat[TurnT]:
+        """Begin a heartbeat in the owner's conversation, or beside it.
 
         Args:
-            poll: What the gateway says, see `harness.heartbeat.plan_run`.
-            session_key: The conversation.
+            run: What the gateway says and where, see `harness.heartbeat.plan_run`.
             key: An id that no other heartbeat has.
 
         Raises:
             WorkspaceError: The workspace folder is not there.
         """
-        return await self._begin(Trigger.HEARTBEAT, Audience.OWNER, _scheduled(poll, key), session_key, key)
+        words = _scheduled(run.poll.text, key)
+        situation = self._situation(Trigger.HEARTBEAT, Audience.OWNER, words, run.session_key)
+        situation = replace(situation, light=run.light, commitments_only=run.commitments_only)
+        return await self._begin(situation, key, isolated=run.isolated, seconds=run.seconds)
 
-    async def scheduled(self, prompt: str, *, session_key: str, key: str) -> TurnT:
+    async def scheduled(self, prompt: str, *, session_key: str, key: str, light: bool = False) -> TurnT:
         """Begin a scheduled job in a conversation of its own.
+
+        Args:
+            prompt: What is to be done.
+            session_key: The job's conversation.
+            key: An id that no other run has.
+            light: The prompt alone, without the workspace and without the runs before.
 
         Raises:
             WorkspaceError: The workspace folder is not there.
         """
-        return (await self._begin(Trigger.CRON, Audience.CRON, _scheduled(prompt, key), session_key, key)).turn
+        situation = self._situation(Trigger.CRON, Audience.CRON, _scheduled(prompt, key), session_key)
+        return (await self._begin(replace(situation, light=light), key, isolated=light)).turn
+
+    @property
+    def ack(self) -> Ack:
+        """How a heartbeat of this agent says that all is quiet."""
+        if self.toolbox is None:
+            return Ack.TOKEN
+        from harness.heartbeat.wording import ack_convention  # an agent without tools needs none
+
+        return ack_convention(self.toolbox.names)
 
     def audience(self, message: InboundMessage) -> Audience:
         """Who reads along when the agent answers `message`."""
@@ -88,50 +106,46 @@ class Agent(Generic[TurnT]):
         known = self.owners is None or message.sender.id in self.owners
         return Audience.OWNER if known else Audience.OTHER_DIRECT
 
-    async def _begin(
-        self,
-        trigger: Trigger,
-        audience: Audience,
-        words: Layer,
-        session_key: str,
-        key: str,
-        *,
-        reset: ResetAction | None = None,
-    ) -> Beat[TurnT]:
-        settings = self.gatherer.settings
-        check_folder(settings.workspace)
-        if reset is not None:
-            self.conversations.forget(session_key)
-        gathered = await self.gatherer.gather(
-            Situation(
-                trigger=trigger,
-                audience=audience,
-                words=words,
-                session_key=session_key,
-                tools=self.toolbox.names if self.toolbox else frozenset(),
-                ack=Ack.TOOL if self.toolbox else Ack.TOKEN,
-                reset=reset,
-                held=self.conversations.held(session_key),
-            )
+    def _situation(self, trigger: Trigger, audience: Audience, words: Layer, session_key: str) -> Situation:
+        tools = self.toolbox.names if self.toolbox else frozenset[str]()
+        return Situation(
+            trigger=trigger, audience=audience, words=words, session_key=session_key, tools=tools, ack=self.ack
         )
+
+    async def _begin(
+        self, situation: Situation, key: str, *, isolated: bool = False, seconds: float | None = None
+    ) -> Beat[TurnT]:
+        settings, heartbeat = self.gatherer.settings, situation.trigger is Trigger.HEARTBEAT
+        session_key = situation.session_key or ""
+        # What is said apart from the conversation says nothing of what that one holds.
+        apart = isolated or situation.light
+        check_folder(settings.workspace)
+        if situation.reset is not None:
+            self.conversations.forget(session_key)
+        if not apart:
+            situation = replace(situation, held=self.conversations.held(session_key))
+        gathered = await self.gatherer.gather(situation)
         tools: tuple[Tool, ...] = ()
         responder = None
         may_vanish = None
         if self.toolbox is not None:
             from harness.heartbeat.response import HeartbeatResponder  # an agent without tools needs none
 
-            responder = HeartbeatResponder(active=trigger is Trigger.HEARTBEAT)
+            responder = HeartbeatResponder(active=heartbeat)
             tools = self.toolbox.for_turn(ToolTurn(access=gathered.memory.access, responder=responder))
-        if trigger is Trigger.HEARTBEAT:
+        if heartbeat:
             from harness.heartbeat.trace import Trace  # only a heartbeat may leave none
 
             may_vanish = Trace(responder, settings.heartbeat.ack_max_chars)
+        on_end = None
+        if not apart:
+            on_end = self.conversations.begin(session_key, None if heartbeat else _carried(gathered))
         return Beat(
             self.harness.start(
                 TurnRequest(
                     agent=settings.id,
                     session_key=session_key,
-                    trigger=trigger,
+                    trigger=situation.trigger,
                     composition=gathered.composition,
                     workspace=settings.workspace,
                     message_key=key,
@@ -139,8 +153,11 @@ class Agent(Generic[TurnT]):
                     effort=self.effort,
                     tools=tools,
                     may_vanish=may_vanish,
-                    on_end=self.conversations.begin(session_key, None if may_vanish else _carried(gathered)),
-                    fresh=reset is not None,
+                    on_end=on_end,
+                    fresh=isolated or situation.reset is not None,
+                    light=situation.light,
+                    isolated=isolated,
+                    seconds=seconds,
                 )
             ),
             responder,

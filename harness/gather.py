@@ -76,12 +76,19 @@ class Situation:
     """Names of the tools that the turn offers."""
     light: bool = False
     """The run asked for light context."""
+    commitments_only: bool = False
+    """A heartbeat that is about promises alone, and not about HEARTBEAT.md."""
     ack: Ack = Ack.TOKEN
     """How a heartbeat says that nothing needs attention."""
     reset: ResetAction | None = None
     """The message is a bare /new or /reset: the gateway's own prompt, with recent daily notes, takes its place."""
     held: Held = NOTHING
     """What the conversation holds already."""
+
+    @property
+    def run(self) -> RunKind:
+        """What started the run, as the files are chosen by it."""
+        return RunKind.COMMITMENT_ONLY if self.commitments_only else RUN_OF[self.trigger]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +186,7 @@ class Gatherer:
 
     async def gather(self, situation: Situation) -> Gathered:
         """Look at the workspace as it is now and compose the turn."""
-        settings, run = self.settings, RUN_OF[situation.trigger]
+        settings = self.settings
         found = await self._bootstrap.resolve(
             BootstrapRequest(
                 str(settings.workspace),
@@ -187,7 +194,7 @@ class Gatherer:
                 session_key=situation.session_key,
                 session_id=situation.held.id,
                 config=settings.skills.rules.config,
-                run=run,
+                run=situation.run,
                 context=ContextMode.LIGHTWEIGHT if situation.light else ContextMode.FULL,
                 heartbeat=settings.heartbeat,
             )
@@ -241,7 +248,7 @@ class Gatherer:
         first_run = _first_run(found, situation)
         skipped = reason_to_skip(
             settings.files.injection,
-            run=RUN_OF[situation.trigger],
+            run=situation.run,
             first_run=first_run,
             already_sent=situation.held.holds_files,
         )
@@ -261,7 +268,7 @@ class Gatherer:
             memory_reason="" if route.content else route.content_reason,
             cuts=self._cuts(truncation),
             skills=skills_layer(catalogue),
-            heartbeat_guidance=_guidance(situation.ack) if on_heartbeat and settings.heartbeat.guidance else "",
+            heartbeat_guidance=_guidance(situation.ack) if on_heartbeat and self._guides(situation) else "",
             heartbeat_pointer=_pointer(heartbeat) if on_heartbeat and self.habits.points_to_heartbeat_file else None,
             light=situation.light,
         )
@@ -280,6 +287,12 @@ class Gatherer:
         key = situation.session_key or situation.trigger.value
         self._warnings.warn(gathered.notices, workspace=str(settings.workspace), session_key=key)
         return _Known(found, catalogue, first_run, gathered)
+
+    def _guides(self, situation: Situation) -> bool:
+        # A backend without a section of its own on heartbeats hears of one on every heartbeat (harness reference, 1.3).
+        if self.habits.points_to_heartbeat_file:
+            return True
+        return self.settings.heartbeat.guidance and not situation.commitments_only
 
     def _truncation(self, files: tuple[WorkspaceFile, ...], context: ContextFiles, held: Held) -> "TruncationReport":
         from harness.workspace.analysis import Injected, analyse  # most workspaces fit
@@ -384,7 +397,7 @@ def _first_run(found: BootstrapFiles, situation: Situation) -> FirstRunMode:
     return first_run_mode(
         FirstRunFacts(
             pending=is_pending(setup_complete=found.setup_complete, bootstrap_text=text),
-            run=RUN_OF[situation.trigger],
+            run=situation.run,
             session=session_kind(situation.session_key),
             primary=True,
             trigger="user" if situation.trigger is Trigger.CHAT else situation.trigger.value,

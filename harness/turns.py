@@ -46,6 +46,12 @@ class TurnRequest:
     """To be called with the result, once, before the next turn of the conversation can begin."""
     fresh: bool = False
     """Begin a new conversation; what the chat's earlier one held is not seen any more."""
+    light: bool = False
+    """The composition holds next to nothing of the workspace, and the backend adds nothing of it by itself."""
+    isolated: bool = False
+    """In a conversation that begins and ends with this turn; the chat's own is left as it is."""
+    seconds: float | None = None
+    """How long the turn may take; None for the backend's own limit."""
 
 
 @dataclass(frozen=True, slots=True)

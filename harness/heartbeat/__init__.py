@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         choose_poll,
         render_poll,
     )
-    from harness.heartbeat.quiet import QuietEvidence, QuietVerdict, judge_quiet, session_updated_at
+    from harness.heartbeat.quiet import QuietEvidence, QuietVerdict, judge_quiet
     from harness.heartbeat.response import HeartbeatAnswer, HeartbeatResponder, Outcome, read_answer
     from harness.heartbeat.run import HeartbeatRun, isolated_key, plan_run, pointer_for
     from harness.heartbeat.schedule import Defer, Intent, RunNow, admit, next_due, phase_offset
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from harness.heartbeat.tasks import HeartbeatTask, TaskBlock, due_tasks, parse_tasks
     from harness.heartbeat.wording import (
         RESPONSE_TOOL,
-        TRANSCRIPT_BODY,
         ack_convention,
         heartbeat_guidance,
         heartbeat_pointer,
         heartbeat_section,
-        wants_response_tool,
     )
     from harness.settings.heartbeat import (
         ActiveHours,
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
 __all__ = [
     "HEARTBEAT_TOKEN",
     "RESPONSE_TOOL",
-    "TRANSCRIPT_BODY",
     "Ack",
     "AckMode",
     "ActiveHours",
@@ -105,11 +102,9 @@ __all__ = [
     "read_answer",
     "read_state",
     "render_poll",
-    "session_updated_at",
     "settle",
     "skip_before_run",
     "strip_heartbeat_token",
-    "wants_response_tool",
     "within_active_hours",
 ]
 
@@ -118,7 +113,6 @@ __getattr__ = lazily(
     {
         "HEARTBEAT_TOKEN": "harness.heartbeat.ack",
         "RESPONSE_TOOL": "harness.heartbeat.wording",
-        "TRANSCRIPT_BODY": "harness.heartbeat.wording",
         "Ack": "harness.heartbeat.convention",
         "AckMode": "harness.heartbeat.ack",
         "ActiveHours": "harness.settings.heartbeat",
@@ -173,11 +167,9 @@ __getattr__ = lazily(
         "read_answer": "harness.heartbeat.response",
         "read_state": "harness.heartbeat.state",
         "render_poll": "harness.heartbeat.poll",
-        "session_updated_at": "harness.heartbeat.quiet",
         "settle": "harness.heartbeat.outcome",
         "skip_before_run": "harness.heartbeat.skips",
         "strip_heartbeat_token": "harness.heartbeat.ack",
-        "wants_response_tool": "harness.heartbeat.wording",
         "within_active_hours": "harness.heartbeat.hours",
     },
 )

@@ -6,7 +6,6 @@ under the conversation's lock, and the session looks as it did before. One doubt
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from harness.turns import CommandAction, Outcome, TurnResult
@@ -97,11 +96,6 @@ def judge_quiet(evidence: QuietEvidence) -> QuietVerdict:
     if reason is not None:
         return QuietVerdict(False, reason)
     return QuietVerdict(True, "it had nothing to tell and changed nothing")
-
-
-def session_updated_at(verdict: QuietVerdict, *, before: datetime, after: datetime) -> datetime:
-    """Return the time of last activity to record: a turn that is taken back was no activity."""
-    return before if verdict.take_back else after
 
 
 def _only_looks(actions: tuple[CommandAction, ...]) -> bool:

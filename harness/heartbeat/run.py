@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from harness.heartbeat.convention import Ack
 from harness.heartbeat.heartbeat_file import is_effectively_empty
 from harness.heartbeat.poll import CommitmentsPoll, Poll, PollText, render_poll
-from harness.heartbeat.wording import TRANSCRIPT_BODY, heartbeat_pointer
+from harness.heartbeat.wording import heartbeat_pointer
 from harness.settings.heartbeat import HeartbeatSettings
-from harness.workspace.names import ContextMode, RunKind
 
 _SUFFIX = ":heartbeat"
 
@@ -20,13 +19,15 @@ class HeartbeatRun:
     """Everything that a heartbeat turn is started with."""
 
     session_key: str
-    context_mode: ContextMode
-    """A light run leaves HEARTBEAT.md as the only workspace file."""
-    kind: RunKind
-    timeout_seconds: float
     poll: PollText
-    transcript_body: str
-    """What the transcript shows instead of the poll."""
+    light: bool = False
+    """HEARTBEAT.md is the only file of the workspace that it hears of."""
+    isolated: bool = False
+    """It begins and ends a session of its own."""
+    commitments_only: bool = False
+    """It is about promises alone, and not about HEARTBEAT.md."""
+    seconds: float | None = None
+    """How long it may take; None for the backend's own limit."""
 
 
 def isolated_key(session_key: str) -> str:
@@ -44,17 +45,14 @@ def plan_run(
     quote_context: bool = True,
     time_lines: str = "",
 ) -> HeartbeatRun:
-    """Put a heartbeat turn together; the last four arguments are those of `render_poll`.
-
-    An isolated session is started afresh for each heartbeat, so the caller drops what it held before.
-    """
+    """Put a heartbeat turn together; the last four arguments are those of `render_poll`."""
     return HeartbeatRun(
         session_key=isolated_key(session_key) if settings.isolated_session else session_key,
-        context_mode=ContextMode.LIGHTWEIGHT if settings.light_context else ContextMode.FULL,
-        kind=RunKind.COMMITMENT_ONLY if isinstance(poll, CommitmentsPoll) else RunKind.HEARTBEAT,
-        timeout_seconds=settings.timeout_seconds,
         poll=render_poll(poll, ack=ack, file_path=file_path, quote_context=quote_context, time_lines=time_lines),
-        transcript_body=TRANSCRIPT_BODY,
+        light=settings.light_context,
+        isolated=settings.isolated_session,
+        commitments_only=isinstance(poll, CommitmentsPoll),
+        seconds=settings.timeout_seconds,
     )
 
 

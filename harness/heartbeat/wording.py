@@ -5,25 +5,17 @@ reply tool where it is registered, the token where it is not; no text names the 
 """
 
 import re
+from collections.abc import Container
 
 from harness.heartbeat.ack import HEARTBEAT_TOKEN
 from harness.heartbeat.convention import Ack
-from harness.settings.agent import VisibleReplies
 
 RESPONSE_TOOL = "heartbeat_respond"
 
 
-def ack_convention(*, tool_registered: bool) -> Ack:
-    """Return the convention of a turn: the tool wherever it is registered."""
-    return Ack.TOOL if tool_registered else Ack.TOKEN
-
-
-def wants_response_tool(*, visible_replies: VisibleReplies | None, codex: bool) -> bool:
-    """Say whether the reply tool is to be registered: replies go through a tool, or Codex runs the turn.
-
-    `visible_replies` is the configured delivery (prompt-builder 10.6).
-    """
-    return codex or visible_replies == "message_tool"
+def ack_convention(tools: Container[str]) -> Ack:
+    """Return the convention of a turn with these tools: the reply tool wherever it is registered."""
+    return Ack.TOOL if RESPONSE_TOOL in tools else Ack.TOKEN
 
 
 CLOSING = {
@@ -49,9 +41,6 @@ EXEC_OPENING = "A command that was left running has ended. Its result:"
 CRON_OPENING = "A reminder that was set earlier is due. It says:"
 TELL_OWNER = "Tell the owner what matters in it, in your own words."
 KEEP_INSIDE = "Nobody is to be told: act on it here if it calls for action."
-
-TRANSCRIPT_BODY = "[OpenClaw heartbeat poll]"
-"""What the transcript shows in place of a poll (prompt-builder 10.6)."""
 
 _SCOPE = (
     "This is a heartbeat: the gateway's own clock woke you, no person wrote. Look after what is due, "

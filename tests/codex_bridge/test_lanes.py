@@ -1,10 +1,23 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_bridge.lanes import LANE_OF, MOST_CHUNKS, Lane, Standing, changed_rules, chunks, plan
+from codex_bridge.lanes import (
+    APART,
+    LANE_OF,
+    MOST_CHUNKS,
+    NOT_APART,
+    UNHEARD,
+    Lane,
+    LanePlan,
+    Standing,
+    changed_rules,
+    chunks,
+    plan,
+)
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start, turn_start
 from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import ThreadOpened
@@ -13,6 +26,7 @@ from codex_bridge.wording import (
     AGENTS_CHANGED,
     AGENTS_GONE,
     CONTEXT_INTRO,
+    CRON_TITLE,
     CUT,
     DEFAULT_MODE,
     HEARTBEAT_TITLE,
@@ -197,6 +211,60 @@ def test_a_heartbeat_has_its_guidance_first_and_its_pointer_last() -> None:
         f"{HEARTBEAT_TITLE}\n\nguidance\n\n{PERSONA_INTRO}\n\n## SOUL.md\n\ndry\n\n"
         f"{MEMORY_TITLE}\n\nlook it up\n\n{SKILLS_TITLE}\n\na list\n\n- HEARTBEAT.md"
     )
+
+
+EVERYTHING = Composition(
+    (
+        layer(LayerName.HEARTBEAT_GUIDANCE, "guidance"),
+        layer(LayerName.CRON_GUIDANCE, "schedule"),
+        layer(LayerName.HEARTBEAT_POINTER, "- HEARTBEAT.md"),
+        layer(LayerName.MEMORY, "the boat is blue"),
+        layer(LayerName.MEMORY_NOTE, "look it up"),
+        layer(LayerName.SKILLS, "a list"),
+        replace(layer(LayerName.CUTS, "some files are cut"), lifetime=Lifetime.ONCE),
+        *FILES,
+    ),
+    (LeftOut(LayerName.BOOTSTRAP, "x", "set up"),),
+)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_turn_in_a_thread_of_its_own_carries_why_it_runs_and_its_words(copied: bool) -> None:
+    lanes = plan(EVERYTHING, Standing(("message",)), apart=True, copied=copied)
+    ours = f"{RUNTIME}\n\n{TOOL_MANIFEST.format(names='`message`')}\n\n{SUBAGENTS}"
+    assert lanes == LanePlan(
+        thread_developer=ours,
+        turn_developer=f"{HEARTBEAT_TITLE}\n\nguidance\n\n{CRON_TITLE}\n\nschedule\n\n- HEARTBEAT.md",
+        turn_added={},
+        turn_once={},
+        turn_context="",
+        turn_input="hi",
+        rules=None,
+        developer_without_rules=ours,
+        copied=False,
+        placed=lanes.placed,
+        left_out=lanes.left_out,
+    )
+    assert {each.layer.name for each in lanes.placed} == APART
+    assert lanes.left_out[0] == LeftOut(LayerName.BOOTSTRAP, "x", "set up")
+    assert {each.reason for each in lanes.left_out[1:]} == {NOT_APART}
+    assert {each.name for each in lanes.left_out[1:]} == {each.name for each in EVERYTHING.layers} - APART
+
+
+def test_a_scheduled_run_in_a_thread_of_its_own_has_no_additional_context() -> None:
+    """Issue 5, 6."""
+    scheduled = Composition((layer(LayerName.CRON_GUIDANCE, "schedule"), layer(LayerName.USER_TEXT, "count")), ())
+    lanes = plan(scheduled, apart=True, hears_mode=False)
+    assert (lanes.turn_developer, lanes.turn_added, lanes.turn_input) == (None, {}, "count")
+    assert [(each.name, each.reason) for each in lanes.left_out] == [(LayerName.CRON_GUIDANCE, UNHEARD)]
+
+
+@pytest.mark.parametrize(("light", "isolated"), [(False, False), (True, False), (False, True)])
+def test_a_light_or_isolated_turn_gets_a_thread_that_nothing_remembers(light: bool, isolated: bool) -> None:
+    asked = replace(request(*FILES), light=light, isolated=isolated)
+    params = thread_start(asked, plan(asked.composition, apart=light or isolated), ThreadSettings())
+    assert params.ephemeral is (True if light or isolated else None)
+    assert (params.config or {})["project_doc_max_bytes"] == (0 if light or isolated else 32_768)
 
 
 def test_quoted_files_stand_before_the_words_and_only_when_asked_for() -> None:

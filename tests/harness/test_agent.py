@@ -11,16 +11,29 @@ from harness.config import Surroundings, read_config, resolve_agent
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
 from harness.habits import Habits
+from harness.heartbeat import (
+    Ack,
+    BasePoll,
+    CommitmentsPoll,
+    HeartbeatRun,
+    HeartbeatSettings,
+    PollText,
+    heartbeat_guidance,
+    plan_run,
+)
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.layers import LayerName, Lifetime
 from harness.memory.access import Audience
 from harness.plain import plain_settings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
+from harness.toolbox import ToolTurn
+from harness.tools import Tool
 from harness.turns import Outcome, Trigger, TurnEvent, TurnRequest, TurnResult
 from harness.workspace.filters import ALREADY_SENT
 from harness.workspace.hooks import BootstrapEvent, BootstrapHooks
 from harness.workspace.warning_text import prompt_notice
 
+POLL = PollText("poll", "heartbeat", rewritten=False)
 MESSAGE = InboundMessage(
     "telegram", Chat(ChatKind.DIRECT, "7"), Sender("7", "Orrin"), "9", "hi", datetime(2031, 5, 6, tzinfo=UTC)
 )
@@ -265,7 +278,7 @@ async def test_a_heartbeat_leaves_what_is_to_be_said_to_a_turn_that_stays(tmp_pa
     settings = replace(plain_settings(tmp_path), post_compaction_sections=("Red Lines",))
     agent = Agent(Ending(COMPACTED), Gatherer(settings, COMPOSED))
     (first,) = await asked(agent, "one")
-    beat = (await agent.heartbeat("poll", session_key=first.session_key, key="h1")).turn.request
+    beat = (await agent.heartbeat(HeartbeatRun(first.session_key, POLL), key="h1")).turn.request
     (last,) = await asked(agent, "two")
     said = [request.composition.get(LayerName.REFRESH) is not None for request in (first, beat, last)]
     assert said == [False, False, True]
@@ -289,3 +302,69 @@ async def test_a_hook_sees_the_configuration_and_the_conversation(tmp_path: Path
     await asked(agent, "one", "two")
     key = "agent:main:telegram:direct:7"
     assert seen == [("open", key, None), ("open", key, "c1")]
+
+
+class Box:
+    """A toolbox that offers nothing but names."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        del turn
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("toolbox", "ack"), [(None, Ack.TOKEN), (Box("cron"), Ack.TOKEN), (Box("heartbeat_respond"), Ack.TOOL)]
+)
+async def test_a_heartbeat_becomes_a_request_as_it_was_planned(tmp_path: Path, toolbox: Box | None, ack: Ack) -> None:
+    """F7: the tool is named where it is there, and nowhere else."""
+    (tmp_path / "SOUL.md").write_text("dry", "utf-8")
+    (tmp_path / "HEARTBEAT.md").write_text("- look at the sensor", "utf-8")
+    agent = Agent(Recording(), Gatherer(plain_settings(tmp_path), CODEX), toolbox=toolbox)
+    settings = HeartbeatSettings(light_context=True, isolated_session=True, timeout_seconds=90)
+    run = plan_run(settings, BasePoll("Look."), session_key="agent:main:main", ack=agent.ack)
+    request = (await agent.heartbeat(run, key="beat:1")).turn.request
+    guidance = request.composition.get(LayerName.HEARTBEAT_GUIDANCE)
+    assert agent.ack is ack
+    assert guidance is not None
+    assert guidance.text == heartbeat_guidance(ack)
+    assert [layer.name for layer in request.composition.layers] == [
+        LayerName.HEARTBEAT_GUIDANCE, LayerName.HEARTBEAT_POINTER, LayerName.USER_TEXT
+    ]  # fmt: skip
+    assert request == TurnRequest(
+        agent="main",
+        session_key="agent:main:main:heartbeat",
+        trigger=Trigger.HEARTBEAT,
+        composition=request.composition,
+        workspace=tmp_path,
+        message_key="beat:1",
+        may_vanish=request.may_vanish,
+        fresh=True,
+        light=True,
+        isolated=True,
+        seconds=90,
+    )
+
+
+async def test_a_heartbeat_about_promises_alone_hears_nothing_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "HEARTBEAT.md").write_text("- look at the sensor", "utf-8")
+    poll = CommitmentsPoll(("Send the list",))
+    run = plan_run(HeartbeatSettings(), poll, session_key="agent:main:main", ack=Ack.TOKEN)
+    for habits, guided in ((CODEX, True), (Habits(), False)):
+        request = (
+            await Agent(Recording(), Gatherer(plain_settings(tmp_path), habits)).heartbeat(run, key="b")
+        ).turn.request
+        carried = {layer.name for layer in request.composition.layers}
+        assert not carried & {LayerName.HEARTBEAT, LayerName.HEARTBEAT_POINTER}
+        assert (LayerName.HEARTBEAT_GUIDANCE in carried) is guided
+
+
+@pytest.mark.parametrize("light", [False, True])
+async def test_a_light_scheduled_run_begins_a_conversation_of_its_own(tmp_path: Path, light: bool) -> None:
+    (tmp_path / "SOUL.md").write_text("dry", "utf-8")
+    agent = Agent(Recording(), Gatherer(plain_settings(tmp_path), CODEX))
+    request = (await agent.scheduled("Count.", session_key="agent:main:cron:1", key="c", light=light)).request
+    assert (request.light, request.isolated, request.fresh) == (light, light, light)
+    assert (request.composition.get(LayerName.SOUL) is None) is light

@@ -21,7 +21,7 @@ from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool, ToolResult
 from harness.turns import Outcome, ToolFinished, ToolStarted
-from tests.support.real import count, events_of, group_message, message, notices_of, places, stage
+from tests.support.real import beat_of, count, events_of, group_message, message, notices_of, places, stage
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ async def test_a_heartbeat_stays_on_its_turn_and_on_the_same_thread(
     async with stage(codex, state, workspace, script, toolbox=standard) as play:
         first = await play.begin("a", number="1")
         await first.result()
-        beat = await play.agent.heartbeat("Heartbeat check.", session_key=first.request.session_key, key="beat:1")
+        beat = await play.agent.heartbeat(beat_of("Heartbeat check.", first), key="beat:1")
         await beat.turn.result()
         last = await play.begin("b", number="2")
         await last.result()
@@ -173,7 +173,7 @@ async def test_a_quiet_heartbeat_leaves_no_trace_and_any_other_stays(
     async with stage(codex, state, workspace, script, toolbox=standard) as play:
         first = await play.begin("one", number="1")
         await first.result()
-        beat = await play.agent.heartbeat("Heartbeat check.", session_key=first.request.session_key, key="beat:1")
+        beat = await play.agent.heartbeat(beat_of("Heartbeat check.", first), key="beat:1")
         ended = await beat.turn.result()
         for number, text in (("2", "two"), ("3", "three")):
             await play.ask(text, number=number)
@@ -198,7 +198,7 @@ async def test_a_quiet_heartbeat_of_a_gpt6_model_is_taken_back_only_when_that_co
     async with stage(codex, state, workspace, script, toolbox=standard, model="gpt-6-sol", catalogue=catalogue) as play:
         first = await play.begin("one", number="1")
         await first.result()
-        beat = await play.agent.heartbeat("Heartbeat check.", session_key=first.request.session_key, key="beat:1")
+        beat = await play.agent.heartbeat(beat_of("Heartbeat check.", first), key="beat:1")
         await beat.turn.result()
         await play.ask("two", number="2")
     last = play.model.requests[-1]

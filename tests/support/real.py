@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.bridge import HEARTBEAT_GRACE, CodexHarness, CodexSettings, codex_harness
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.catalogue_file import FILE, STAMP
 from codex_bridge.home import agent_dir, own_home, private_dir
@@ -22,6 +22,8 @@ from codex_bridge.process import Launch
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.gather import Gatherer
+from harness.heartbeat.poll import PollText
+from harness.heartbeat.run import HeartbeatRun, isolated_key
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.plain import plain_settings
 from harness.settings.agent import AgentSettings
@@ -53,6 +55,13 @@ class Stage:
         return await self.agent.receive(message(text, chat=chat, number=number))
 
 
+def beat_of(text: str, turn: CodexTurn, *, light: bool = False, isolated: bool = False) -> HeartbeatRun:
+    """A heartbeat with that poll in the conversation of `turn`, or beside it."""
+    poll = PollText(text, "heartbeat", rewritten=False)
+    key = turn.request.session_key
+    return HeartbeatRun(isolated_key(key) if isolated else key, poll, light=light, isolated=isolated)
+
+
 @asynccontextmanager
 async def stage(
     codex: CodexBinary,
@@ -68,6 +77,7 @@ async def stage(
     store: str = "bridge.sqlite",
     agent: AgentSettings | None = None,
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
+    heartbeat_grace: float = HEARTBEAT_GRACE,
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
     folder = private_dir(agent_dir(state, "main"))
@@ -75,7 +85,12 @@ async def stage(
     with anyio.fail_after(LIMIT):
         async with loopback_model(script) as stand_in, bindings_at(folder / store) as bindings:
             launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides, catalogue)
-            how = CodexSettings(launch, threads=settings or ThreadSettings(), on_late_subagent=on_late_subagent)
+            how = CodexSettings(
+                launch,
+                threads=settings or ThreadSettings(),
+                on_late_subagent=on_late_subagent,
+                heartbeat_grace=heartbeat_grace,
+            )
             async with codex_harness(how, bindings) as harness:
                 yield Stage(
                     stand_in,

@@ -195,7 +195,7 @@ def test_heartbeats(agent: AgentSettings) -> None:
     run = plan_run(settings, BasePoll(settings.prompt), session_key="agent:main:main", ack=Ack.TOOL)
 
     assert (settings.every, settings.runs, settings.guidance) == (timedelta(hours=2), True, False)
-    assert (run.context_mode.value, run.timeout_seconds) == ("lightweight", 600)
+    assert (run.light, run.seconds) == (True, 600)
     assert within_active_hours(settings.active_hours, now=NOON)
     assert not within_active_hours(settings.active_hours, now=NOON + timedelta(hours=10))
     assert agent.visibility.of("telegram", "work").show_alerts is False

@@ -19,9 +19,7 @@ from harness.heartbeat import (
     heartbeat_pointer,
     heartbeat_section,
     render_poll,
-    wants_response_tool,
 )
-from harness.settings.agent import VisibleReplies
 
 VENTS = HeartbeatTask("vents", timedelta(minutes=30), "Check the vents, else say HEARTBEAT_OK")
 PATH = "/home/pell/garden/HEARTBEAT.md"
@@ -69,17 +67,7 @@ def test_every_poll_says_how_to_stay_quiet(poll: Poll, ack: Ack) -> None:
 
 
 def test_the_convention_is_the_tool_wherever_it_is_registered() -> None:
-    assert (ack_convention(tool_registered=True), ack_convention(tool_registered=False)) == (Ack.TOOL, Ack.TOKEN)
-
-
-@pytest.mark.parametrize(
-    ("replies", "codex", "wanted"),
-    [(None, False, False), ("automatic", False, False), ("message_tool", False, True), ("automatic", True, True)],
-)
-def test_the_reply_tool_is_registered_for_codex_and_for_replies_by_tool(
-    replies: VisibleReplies | None, codex: bool, wanted: bool
-) -> None:
-    assert wants_response_tool(visible_replies=replies, codex=codex) is wanted
+    assert [ack_convention(tools) for tools in ({"cron", "heartbeat_respond"}, {"cron"})] == [Ack.TOOL, Ack.TOKEN]
 
 
 def test_what_is_pending_is_asked_in_its_order_of_rank() -> None:

@@ -15,7 +15,6 @@ from harness.heartbeat import (
     pointer_for,
     render_poll,
 )
-from harness.workspace import ContextMode, RunKind
 
 SETTINGS = HeartbeatSettings()
 
@@ -24,22 +23,17 @@ def test_an_ordinary_heartbeat_runs_in_its_session_with_all_context() -> None:
     run = plan_run(SETTINGS, BasePoll(), session_key="agent:main:main", ack=Ack.TOOL, time_lines="Current time: noon")
     assert run == HeartbeatRun(
         session_key="agent:main:main",
-        context_mode=ContextMode.FULL,
-        kind=RunKind.HEARTBEAT,
-        timeout_seconds=600.0,
         poll=render_poll(BasePoll(), ack=Ack.TOOL, time_lines="Current time: noon"),
-        transcript_body="[OpenClaw heartbeat poll]",
+        seconds=600.0,
     )
 
 
 def test_a_light_isolated_heartbeat_runs_apart_with_its_own_file_alone() -> None:
     settings = HeartbeatSettings(light_context=True, isolated_session=True)
     run = plan_run(settings, CommitmentsPoll(("Send the list",)), session_key="agent:main:main", ack=Ack.TOKEN)
-    assert (run.session_key, run.context_mode, run.kind) == (
-        "agent:main:main:heartbeat",
-        ContextMode.LIGHTWEIGHT,
-        RunKind.COMMITMENT_ONLY,
-    )
+    assert (run.session_key, run.light, run.isolated, run.commitments_only) == (
+        "agent:main:main:heartbeat", True, True, True
+    )  # fmt: skip
 
 
 def test_the_key_of_the_isolated_session_does_not_grow() -> None:

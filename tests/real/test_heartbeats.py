@@ -1,0 +1,247 @@
+"""Heartbeats and scheduled runs on the real binary: in the chat's conversation, and beside it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import anyio
+import pytest
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.bridge import HEARTBEAT_GRACE
+from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.lanes import NOT_APART, UNHEARD
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Action, CallTool, Reply, Wait, always, in_turn, say
+from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.base import Method, Received, Sent
+from codex_bridge.wire.requests import ThreadResumeParams, ThreadStartParams, TurnStartParams
+from harness.json_value import Json
+from harness.layers import LayerName
+from harness.memory.index import MemoryIndex
+from harness.plain import plain_settings
+from harness.standard_tools import StandardTools
+from harness.toolbox import Toolbox
+from harness.turns import Outcome
+from tests.support.real import beat_of, count, message, places, stage
+
+PERSONAL = ("AGENTS_M11", "TOOLS_M55", "SOUL_M22", "IDENT_M33", "USER_M44", "SKILL_M88", "MEM_M77", "HEART_M66")
+PROMPT = "Water the ferns.\n\n- 2 l each,  no more \n"
+NOTHING: Json = {"outcome": "no_change", "notify": False, "summary": "All is well."}
+
+
+@pytest.fixture
+def standard(workspace: Path, tmp_path: Path) -> Iterator[Toolbox]:
+    path = workspace / "skills" / "weather" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nname: weather\ndescription: SKILL_M88 forecast\n---\nLook.", "utf-8")
+    with ExitStack() as stack:
+        yield StandardTools(plain_settings(workspace), stack.enter_context(MemoryIndex(tmp_path)))
+
+
+def started(turn: CodexTurn) -> ThreadStartParams:
+    params = turn.sent[0].params
+    assert isinstance(params, ThreadStartParams)
+    return params
+
+
+def asked(turn: CodexTurn) -> TurnStartParams:
+    params = turn.sent[-1].params
+    assert isinstance(params, TurnStartParams)
+    return params
+
+
+def of_turn(requests: list[RecordedRequest], text: str) -> RecordedRequest:
+    return next(request for request in requests if request.parts()[-1].text == text)
+
+
+@pytest.mark.parametrize(("light", "isolated"), [(True, False), (False, True), (True, True)])
+async def test_a_light_or_isolated_heartbeat_runs_beside_the_chat_and_hears_of_nothing_but_its_file(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox, light: bool, isolated: bool
+) -> None:
+    """Issue 5, 6; F12: nothing of the chat is replayed, and nothing of the heartbeat is left in it."""
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1]
+        return Reply((CallTool("heartbeat_respond", NOTHING),)) if last.text == "Heartbeat check." else say("Yes.")
+
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        first = await play.begin("zebra one", number="1")
+        await first.result()
+        key = first.request.session_key
+        bound = await play.bindings.get("codex", key)
+        beat = await play.agent.heartbeat(beat_of("Heartbeat check.", first, light=light, isolated=isolated), key="b:1")
+        ended = await beat.turn.result()
+        second = await play.begin("two", number="2")
+        await second.result()
+        kept = await play.bindings.get("codex", key)
+        others = [await play.bindings.get("codex", name) for name in (beat.turn.key, f"{key}:heartbeat")]
+    assert first.thread is not None
+    assert beat.turn.thread is not None
+    assert beat.responder is not None
+    assert beat.responder.answer is not None
+    assert bound is not None
+    assert kept is not None
+    assert (ended.outcome, bound.conversation) == (Outcome.ANSWERED, kept.conversation)
+    assert others == [None, None]
+    assert ended.conversation == beat.turn.thread.thread.id != first.thread.thread.id
+    start = started(beat.turn)
+    assert start.ephemeral is True
+    assert start.config is not None
+    assert start.config["project_doc_max_bytes"] == 0
+    assert started(first).ephemeral is None
+    assert start.dynamic_tools == started(first).dynamic_tools
+    mode = asked(beat.turn).collaboration_mode
+    assert mode is not None
+    text = mode.settings.developer_instructions or ""
+    assert text.startswith("# Heartbeat\n")
+    assert text.endswith(f"\n- {workspace}/HEARTBEAT.md")
+    assert asked(beat.turn).additional_context is None
+    request = of_turn(play.model.requests, "Heartbeat check.")
+    assert [count(request, marker) for marker in (*PERSONAL, "zebra")] == [0] * (len(PERSONAL) + 1)
+    assert places(request, f"{workspace}/HEARTBEAT.md") == ["mode"]
+    assert [sent.method for sent in second.sent] == ["turn/start"]
+    assert count(of_turn(play.model.requests, "two"), "Heartbeat check.") == 0
+    reasons = {each.name: each.reason for each in beat.turn.lanes.left_out}
+    assert light or reasons[LayerName.SOUL] == NOT_APART
+
+
+@pytest.mark.parametrize("catalogue", ["auto", "untouched"])
+async def test_a_light_scheduled_run_is_its_prompt_and_its_guidance_alone(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox, catalogue: CatalogueMode
+) -> None:
+    """S74, D8: where the model does not hear the guidance it stays out, and nothing takes its place."""
+    heard = catalogue == "auto"
+    async with stage(
+        codex, state, workspace, always(say("Done.")), toolbox=standard, model="gpt-6-sol", catalogue=catalogue
+    ) as play:
+        turn = await play.agent.scheduled(PROMPT, session_key="agent:main:cron:ferns", key="c:1", light=True)
+        await turn.result()
+        bound = [await play.bindings.get("codex", name) for name in (turn.key, turn.request.session_key)]
+    (request,) = play.model.requests
+    assert bound == [None, None]
+    assert (started(turn).ephemeral, started(turn).config) == (
+        True,
+        {"project_doc_max_bytes": 0, "project_root_markers": [], "skills.include_instructions": False},
+    )
+    assert [each.to_wire() for each in asked(turn).input] == [{"type": "text", "text": PROMPT}]
+    assert asked(turn).additional_context is None
+    assert request.parts()[-1].text == PROMPT
+    assert [count(request, marker) for marker in PERSONAL] == [0] * len(PERSONAL)
+    assert places(request, "# Scheduled turn") == (["mode"] if heard else [])
+    reasons = {each.name: each.reason for each in turn.lanes.left_out}
+    assert reasons.get(LayerName.CRON_GUIDANCE) == (None if heard else UNHEARD)
+
+
+async def test_heartbeats_and_scheduled_runs_leave_the_text_and_the_tools_of_the_thread_as_they_are(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    """Issue 5, 6, T03, T04: in one process, and as the first turn of the next one."""
+    key = message("x").session_key("main")
+    turns: list[CodexTurn] = []
+    requests: list[RecordedRequest] = []
+    for process in ("1", "2"):
+        async with stage(codex, state, workspace, always(say("HEARTBEAT_OK")), toolbox=standard) as play:
+            turns.append((await play.agent.heartbeat(beat_of("Check.", turns[0]), key="b")).turn if turns else
+                         await play.begin("one", number="1"))  # fmt: skip
+            await turns[-1].result()
+            for begun in (
+                await play.agent.scheduled("Count.", session_key=key, key=f"c{process}"),
+                (await play.agent.heartbeat(beat_of("Check again.", turns[0]), key=f"b{process}")).turn,
+                await play.begin("more", number=process),
+            ):
+                await begun.result()
+                turns.append(begun)
+            requests += play.model.requests
+    opening = [sent.params for turn in turns for sent in turn.sent if sent.method != "turn/start"]
+    developer = [
+        each.developer_instructions for each in opening if isinstance(each, ThreadStartParams | ThreadResumeParams)
+    ]
+    assert [type(each) for each in opening] == [ThreadStartParams, ThreadResumeParams]
+    assert developer[0] == developer[1]
+    assert "TOOLS_M55" in (developer[0] or "")
+    assert len({asked(turn).thread_id for turn in turns}) == 1
+    assert all(before.body["tools"] == after.body["tools"] for before, after in pairwise(requests))
+
+
+class Nothing(Sent):
+    pass
+
+
+class Loaded(Received):
+    data: tuple[str, ...]
+
+
+LOADED = Method("thread/loaded/list", Nothing, Loaded)
+
+
+async def test_the_thread_of_a_single_turn_is_let_go(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    script = in_turn([say("One."), say("HEARTBEAT_OK")])
+    async with stage(codex, state, workspace, script, overrides=[("thread_unload_delay_secs", "0")]) as play:
+        first = await play.begin("one", number="1")
+        chat = await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first, light=True), key="b:1")
+        ended = await beat.turn.result()
+        server = play.harness.server
+        assert server is not None
+        while ended.conversation in (loaded := (await server.client.call(LOADED, Nothing())).data):
+            await anyio.lowlevel.checkpoint()
+    assert loaded == (chat.conversation,)
+
+
+async def test_a_message_waits_for_a_heartbeat_and_then_takes_its_place(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """Spec 2: it is never steered into one, and it is in the history whatever becomes of the heartbeat."""
+    script = in_turn([say("One."), Reply((Wait(anyio.Event()),)), say("Here.")])
+    async with stage(codex, state, workspace, script, heartbeat_grace=0.05) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        await play.model.next_request()
+        await play.model.next_request()
+        answer = await play.ask("two", number="2")
+        ended = await beat.turn.result()
+    assert ended.outcome is Outcome.INTERRUPTED
+    assert (answer.outcome, answer.text) == (Outcome.ANSWERED, "Here.")
+    assert answer.turn != ended.turn
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.01, 0.1])
+async def test_a_message_right_after_the_start_of_a_quiet_heartbeat_is_in_the_history(
+    codex: CodexBinary, state: Path, workspace: Path, wait: float
+) -> None:
+    """Issue 6: the heartbeat is taken back, and the words of the person are not."""
+    assert HEARTBEAT_GRACE == 10.0
+
+    def script(request: RecordedRequest) -> Action:
+        return say("HEARTBEAT_OK" if request.parts()[-1].text == "Check." else "Yes.")
+
+    async with stage(codex, state, workspace, script) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        while not beat.turn.sent:
+            await anyio.lowlevel.checkpoint()
+        with anyio.move_on_after(wait):
+            await beat.turn.result()
+        second = await play.begin("two", number="2")
+        assert play.harness.unfinished[-1] is second.request
+        await second.result()
+        await play.ask("three", number="3")
+    assert (await beat.turn.result()).outcome is Outcome.ANSWERED
+    assert play.harness.unfinished == ()
+    texts = [part.text for part in play.model.requests[-1].parts()]
+    assert [texts.count(text) for text in ("one", "Check.", "two", "three")] == [1, 0, 1, 1]
+    assert of_turn(play.model.requests, "two").parts()[-1].text == "two"
+
+
+async def test_a_turn_with_a_limit_of_its_own_ends_by_it(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    async with stage(codex, state, workspace, always(Reply((Wait(anyio.Event()),)))) as play:
+        first = await play.begin("one", number="1")
+        await first.interrupt()
+        run = replace(beat_of("Check.", first), seconds=0.3)
+        ended = await (await play.agent.heartbeat(run, key="b:1")).turn.result()
+    assert (ended.outcome, ended.error) == (Outcome.FAILED, "The turn was stopped after 0.3 s (turn deadline).")
