@@ -251,6 +251,10 @@ class CodexHarness:
             connection = None
             try:
                 connection = await self._servers.get()
+                if self._has_other_variables(connection, turn) and not last:
+                    await self._servers.retire(connection, "the environment of the agent's skills has changed")
+                    await connection.server.client.closed.wait()
+                    connection = await self._servers.get()
                 return connection, await self._threads.open(connection, turn)
             except ConnectionLostError as error:
                 if last or trouble_of(error) is not Trouble.CONNECTION:
@@ -261,6 +265,16 @@ class CodexHarness:
                     await self._servers.retire_if_hung(connection)
                 raise
         raise AssertionError("the second try returns or raises")
+
+    def _has_other_variables(self, connection: Connection, turn: CodexTurn) -> bool:
+        """Whether the turn's thread has to be loaded anew, which another server does, while nobody needs this one."""
+        loaded = connection.threads.get(turn.request.session_key)
+        if loaded is None or turn.request.fresh or loaded.environment == turn.request.environment:
+            return False
+        if not self._turns and not self._children.any:
+            return True
+        turn.buffer.push(Notice("The environment of the agent's skills has changed; commands of this turn lack that."))
+        return False
 
     async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
         turn.thread = thread.opened

@@ -52,6 +52,11 @@ class Children(Generic[ParentT]):
         """The accounts of those that work for a turn now."""
         return tuple(child.ledger for child in self._at_work.values() if child.parent is parent)
 
+    @property
+    def any(self) -> bool:
+        """Whether some are at work."""
+        return bool(self._at_work)
+
     def lose(self) -> None:
         """The server is gone, and all of them with it."""
         self._at_work.clear()

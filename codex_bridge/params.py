@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from codex_bridge.lanes import CHANGED_KEY, LanePlan, entries
+from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
     ApprovalPolicy,
     CollaborationMode,
@@ -28,6 +29,7 @@ from codex_bridge.wire.requests import (
 from codex_bridge.wording import OVER
 from harness.turns import TurnRequest
 
+Opening = TypeVar("Opening", ThreadStartParams, ThreadResumeParams)
 SERVICE_NAME: Final = "openclaw-codex-bridge"
 DOC_BYTES: Final = 32_768
 """Codex's own limit for AGENTS.md, over which it cuts without a word (protocol reference, section 13)."""
@@ -79,7 +81,7 @@ def thread_start(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes, settings),
+        config=thread_config(lanes, settings) | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
         personality="none",
         service_name=SERVICE_NAME,
@@ -103,7 +105,7 @@ def thread_resume(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes, settings),
+        config=thread_config(lanes, settings) | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
@@ -181,3 +183,22 @@ def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object
         # The gateway lists the agent's skills itself; Codex's own block would list them twice.
         "skills.include_instructions": False,
     }
+
+
+_SHELL_VARIABLE: Final = "shell_environment_policy.set."
+
+
+def shell_variables(environment: Mapping[str, str]) -> dict[str, object]:
+    """The settings that give the commands of a thread some variables.
+
+    Not the environment of the server, which would obey some of them itself, an `OPENAI_BASE_URL` for instance. Codex
+    writes none of these settings down (measured, `docs/measured.md`).
+    """
+    return {f"{_SHELL_VARIABLE}{name}": value for name, value in environment.items()}
+
+
+def without_variables(params: Opening) -> Opening:
+    """The same parameters, fit to be kept and shown: without the values of variables, which may be keys."""
+    config = params.config or {}
+    kept = {name: MASK if name.startswith(_SHELL_VARIABLE) else value for name, value in config.items()}
+    return params if kept == config else params.model_copy(update={"config": kept})

@@ -1,7 +1,7 @@
 """The app-server of one agent: started when somebody needs it, shared by all, started anew after it is gone."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,6 +33,8 @@ class OpenThread:
     """What the conversation was told since."""
     stored: Holds
     """What the store says of that."""
+    environment: Mapping[str, str] = field(repr=False)
+    """What its commands get besides what the server has."""
     context_round: int = 0
     """How often the server has forgotten the additional context of this thread."""
     added: frozenset[str] = frozenset()

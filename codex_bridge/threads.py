@@ -9,7 +9,7 @@ from pathlib import Path
 from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
 from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
-from codex_bridge.params import ThreadSettings, thread_resume, thread_start
+from codex_bridge.params import ThreadSettings, thread_resume, thread_start, without_variables
 from codex_bridge.rules import must_be_copied
 from codex_bridge.servers import Connection, OpenThread
 from codex_bridge.tools import Registered
@@ -81,7 +81,7 @@ class Threads:
         # A store of before does not know what the conversation was told of these two: most likely what holds now.
         holds = began if bound is None or fresh else _after_resume(bound.holds, began, turn.lanes)
         stored = Holds(tools=tools.fingerprint) if fresh or bound is None else bound.holds
-        thread = OpenThread(opened, began, holds, stored)
+        thread = OpenThread(opened, began, holds, stored, turn.request.environment)
         if self._still(key, begun):
             connection.threads[key] = thread
         for text in unexpected_sources(opened, turn.lanes, turn.request.workspace):
@@ -174,14 +174,14 @@ class Threads:
     async def _start_once(self, connection: Connection, turn: CodexTurn, tools: Registered) -> ThreadOpened:
         _judge_rules(turn)
         params = thread_start(turn.request, turn.lanes, self._settings, tools=tools.specs)
-        turn.sent.append(SentRequest(THREAD_START.name, params))
+        turn.sent.append(SentRequest(THREAD_START.name, without_variables(params)))
         return await connection.server.client.call(THREAD_START, params)
 
     async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened | None:
         """Load a thread from an earlier process; None when Codex no longer has it."""
         _judge_rules(turn)
         params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings)
-        turn.sent.append(SentRequest(THREAD_RESUME.name, params))
+        turn.sent.append(SentRequest(THREAD_RESUME.name, without_variables(params)))
         try:
             return await connection.server.client.call(THREAD_RESUME, params)
         except RpcError as error:

@@ -153,6 +153,7 @@ class Agent(Generic[TurnT]):
                     effort=self.effort,
                     tools=tools,
                     may_vanish=may_vanish,
+                    environment=gathered.environment,
                     on_end=on_end,
                     fresh=isolated or situation.reset is not None,
                     light=situation.light,

@@ -3,8 +3,8 @@
 One `Gatherer` serves one agent over all its turns. What did not change is neither read nor built again.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,7 +30,7 @@ from harness.skills.wording import Loading, Shell
 from harness.turns import Trigger
 from harness.workspace.bootstrap import Bootstrap, BootstrapFiles, BootstrapRequest
 from harness.workspace.budget import ContextFiles, build_context, comes_and_goes
-from harness.workspace.entries import LeftOutFile, Notice, WorkspaceFile
+from harness.workspace.entries import LeftOutFile, Notice, NoticeCode, WorkspaceFile
 from harness.workspace.filters import NO_FILE
 from harness.workspace.first_run import (
     FirstRunFacts,
@@ -49,6 +49,7 @@ from harness.workspace.reads import Content, Refused
 from harness.workspace.warn_once import WarnOnce
 
 if TYPE_CHECKING:
+    from harness.skills.environment import SkillEnvironment
     from harness.workspace.warning_history import TruncationReport
 
 RUN_OF: Final = {
@@ -60,6 +61,7 @@ NO_WORDS: Final = Layer(LayerName.USER_TEXT, "", Lifetime.INPUT, Trust.OPERATOR,
 """Stands for the words where turns are compared without them."""
 MOST_KINDS: Final = 32
 """Compositions that are remembered: one for each chat, trigger and tool list."""
+NO_SKILLS: Final = SkillCatalogue()
 CHECK_COMMAND: Final = "codex-bridge skills list"
 """What a note in a shortened list tells a person to run."""
 
@@ -107,6 +109,8 @@ class Gathered:
     """The workspace's files were not kept from the turn as a whole."""
     truncation: "TruncationReport | None"
     """What was cut and whether the model is told; None when everything fitted."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Variables that the agent's skills bring to its commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,7 @@ class Gatherer:
         files = settings.files
         # A backend that keeps what it was told gets nothing twice anyway, and would take back what is left out.
         self._skips = files.injection is ContextInjection.CONTINUATION_SKIP and not habits.keeps_what_it_was_told
+        self._lends = any(entry.env or entry.api_key for entry in settings.skills.rules.entries.values())
         self._tells_once = files.warning is WarningMode.ONCE
         self._options: ListingOptions = listing_options(
             settings.skills, loading=loading or Shell(), check_command=CHECK_COMMAND
@@ -199,9 +204,7 @@ class Gatherer:
                 heartbeat=settings.heartbeat,
             )
         )
-        catalogue = (
-            SkillCatalogue() if situation.light else self.library.catalogue(settings.skills.rules, self._options)
-        )
+        catalogue = NO_SKILLS if situation.light else self.library.catalogue(settings.skills.rules, self._options)
         kind = replace(situation, words=NO_WORDS, held=self._that_matters(situation.held))
         known = self._known.get(kind)
         if known is None or known.catalogue is not catalogue or (known.found is not found and known.found != found):
@@ -272,6 +275,7 @@ class Gatherer:
             heartbeat_pointer=_pointer(heartbeat) if on_heartbeat and self.habits.points_to_heartbeat_file else None,
             light=situation.light,
         )
+        environment = self._environment() if self._lends else None
         gathered = Gathered(
             composition=compose(material, self.habits),
             files=context,
@@ -279,10 +283,11 @@ class Gatherer:
             catalogue=catalogue,
             memory=route,
             first_run=first_run,
-            notices=(*found.notices, *context.notices),
+            notices=(*found.notices, *context.notices, *_refusals(environment)),
             limits=settings.files.limits,
             carries_files=skipped is None and not situation.light,
             truncation=truncation,
+            environment=environment.values if environment else {},
         )
         key = situation.session_key or situation.trigger.value
         self._warnings.warn(gathered.notices, workspace=str(settings.workspace), session_key=key)
@@ -300,6 +305,12 @@ class Gatherer:
 
         analysis = analyse(files, [Injected(file.path, file.units) for file in context.files], context.limits)
         return decide_warning(analysis, self.settings.files.warning, held.cuts_told)
+
+    def _environment(self) -> "SkillEnvironment":
+        from harness.skills.environment import skill_environment  # few agents have a skill that brings any
+
+        skills = self.settings.skills
+        return skill_environment(self.library.eligible(skills.rules, skills.allow), skills.rules.entries)
 
     def _cuts(self, truncation: "TruncationReport | None") -> Layer | None:
         """What the model is told of files that are shown in part; on each turn, or once."""
@@ -415,6 +426,11 @@ def _hooks(settings: AgentSettings, reader: GuardedReader) -> BootstrapHooks:
 
         hooks.register(ExtraFiles(settings.files.extra_files, reader=reader), name="bootstrap-extra-files")
     return hooks
+
+
+def _refusals(environment: "SkillEnvironment | None") -> tuple[Notice, ...]:
+    refused = environment.refused if environment else ()
+    return tuple(Notice(NoticeCode.SKILL_VARIABLE, "skills.entries", text) for text in refused)
 
 
 def _guidance(ack: Ack) -> str:

@@ -3,7 +3,7 @@
 A `Harness` runs turns. A turn streams `TurnEvent`s, a closed union, and always ends in one `Finished`.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -42,6 +42,8 @@ class TurnRequest:
     may_vanish: "Callable[[TurnResult, int, int], bool] | None" = None
     """Says of a turn that ended whether it may be taken out of the conversation again, given how many UTF-16 units that
     would free and how many would have to be said anew; None: it stays."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Variables for the commands of the model, besides what the backend gives them. May hold secrets."""
     on_end: "Callable[[TurnResult], None] | None" = field(default=None, compare=False)
     """To be called with the result, once, before the next turn of the conversation can begin."""
     fresh: bool = False

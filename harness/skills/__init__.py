@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.skills.bundled import find_bundled
     from harness.skills.catalogue import CatalogueEntry, ListingOptions, SkillCatalogue, Tier, build_catalogue
     from harness.skills.disk import home_spellings
-    from harness.skills.environment import EnvironmentLender, SkillEnvironment, skill_environment
+    from harness.skills.environment import SkillEnvironment, skill_environment
     from harness.skills.layer import skills_layer
     from harness.skills.library import SkillLibrary, SkillSurvey
     from harness.skills.listing import listing_options
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CatalogueEntry",
-    "EnvironmentLender",
     "Guard",
     "Host",
     "InstallStep",
@@ -103,7 +102,6 @@ __getattr__ = lazily(
     __name__,
     {
         "CatalogueEntry": "harness.skills.catalogue",
-        "EnvironmentLender": "harness.skills.environment",
         "Guard": "harness.skills.roots",
         "Host": "harness.settings.skills",
         "InstallStep": "harness.skills.values",

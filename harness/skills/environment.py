@@ -1,11 +1,7 @@
-"""Which environment variables skills bring to a run.
-
-Pure, except that `EnvironmentLender` changes the mapping that it is given.
-"""
+"""Which environment variables skills bring to the commands of an agent. Pure."""
 
 import re
-from collections.abc import Generator, Iterable, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,19 +21,17 @@ _NAME: Final = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 @dataclass(frozen=True, slots=True)
 class SkillEnvironment:
-    """What to add to the environment of a run."""
+    """What to add to the environment of an agent's commands."""
 
     values: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     refused: tuple[str, ...] = ()
     """One sentence for each name that may not or cannot be set."""
 
 
-def skill_environment(
-    skills: Iterable[Skill], entries: Mapping[str, SkillEntry], environment: Mapping[str, str]
-) -> SkillEnvironment:
-    """Collect `env` and `apiKey` of `skills.entries` for the eligible skills of a run (prompt-builder 8.4).
+def skill_environment(skills: Iterable[Skill], entries: Mapping[str, SkillEntry]) -> SkillEnvironment:
+    """Collect `env` and `apiKey` of `skills.entries` for an agent's eligible skills (prompt-builder 8.4).
 
-    What the environment already has stays as it is; of two skills that set one name, the first counts.
+    Of two skills that set one name, the first counts.
     """
     values: dict[str, str] = {}
     refused: list[str] = []
@@ -50,7 +44,7 @@ def skill_environment(
                 refused.append(
                     f"skills.entries.{skill.key} may not set {name!r}; set it for the gateway itself if it is meant."
                 )
-            elif value and not environment.get(name):
+            elif value:
                 values.setdefault(name, value)
     return SkillEnvironment(values, tuple(refused))
 
@@ -66,41 +60,3 @@ def _wanted(skill: Skill, entry: SkillEntry, refused: list[str]) -> dict[str, st
             f"set {skill.primary_env} in skills.entries.{skill.key}.env or write the key."
         )
     return wanted
-
-
-class EnvironmentLender:
-    """Lends variables to an environment for the length of a run, also when runs overlap."""
-
-    def __init__(self, environment: MutableMapping[str, str]) -> None:
-        self._environment = environment
-        self._borrowers: dict[str, int] = {}
-        self._before: dict[str, str | None] = {}
-
-    @contextmanager
-    def lend(self, values: Mapping[str, str]) -> Generator[None]:
-        """Set `values` while the block lasts.
-
-        A name that is set already keeps its value. A name that several runs borrow goes back when the last one ends.
-        """
-        names = [name for name in values if name in self._borrowers or not self._environment.get(name)]
-        for name in names:
-            if name not in self._borrowers:
-                self._before[name] = self._environment.get(name)
-                self._environment[name] = values[name]
-            self._borrowers[name] = self._borrowers.get(name, 0) + 1
-        try:
-            yield
-        finally:
-            for name in names:
-                self._give_back(name)
-
-    def _give_back(self, name: str) -> None:
-        self._borrowers[name] -= 1
-        if self._borrowers[name]:
-            return
-        del self._borrowers[name]
-        before = self._before.pop(name)
-        if before is None:
-            self._environment.pop(name, None)
-        else:
-            self._environment[name] = before

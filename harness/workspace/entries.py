@@ -71,6 +71,7 @@ class NoticeCode(Enum):
     TRUNCATED = "truncated"
     OMITTED = "omitted"
     STATE = "state"
+    SKILL_VARIABLE = "skill-variable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -368,3 +368,49 @@ async def test_a_light_scheduled_run_begins_a_conversation_of_its_own(tmp_path: 
     request = (await agent.scheduled("Count.", session_key="agent:main:cron:1", key="c", light=light)).request
     assert (request.light, request.isolated, request.fresh) == (light, light, light)
     assert (request.composition.get(LayerName.SOUL) is None) is light
+
+
+WEATHER = """---
+name: weather
+description: forecasts
+metadata: {"openclaw": {"skillKey": "wx", "primaryEnv": "WX_KEY", "requires": {"env": ["WX_KEY"]}}}
+---
+"""
+WITH_KEYS = """{
+  agents: {defaults: {workspace: %r}, list: [{id: "main"}, {id: "plain", workspace: %r, skills: []}]},
+  skills: {entries: {
+    wx: {apiKey: "k-1", env: {WX_UNITS: "metric", PATH: "/tmp/evil"}},
+    other: {env: {OTHER: "of a skill that is not there"}},
+  }},
+}"""
+
+
+def with_keys(workspace: Path, agent: str) -> Agent[Noted]:
+    skill = workspace / "skills" / "weather" / "SKILL.md"
+    skill.parent.mkdir(parents=True, exist_ok=True)
+    skill.write_text(WEATHER, encoding="utf-8")
+    machine = Surroundings(home=workspace)
+    config = read_config(WITH_KEYS % (str(workspace), str(workspace)), machine)
+    return Agent(Ending(), Gatherer(resolve_agent(config, agent, machine), CODEX))
+
+
+async def test_a_turn_brings_the_variables_of_the_skills_that_its_agent_may_use(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`skills.entries.*.env` and `apiKey`; a name that decides what runs is refused and told once."""
+    (request, again) = await asked(with_keys(tmp_path, "main"), "one", "two")
+    (other,) = await asked(with_keys(tmp_path, "plain"), "one")
+    assert request.environment == {"WX_KEY": "k-1", "WX_UNITS": "metric"} == again.environment
+    assert other.environment == {}
+    assert "k-1" not in repr(request)
+    assert [record.message.partition(";")[0] for record in caplog.records] == [
+        "skills.entries.wx may not set 'PATH'",
+    ]
+
+
+async def test_a_skill_that_is_gone_brings_nothing_any_more(tmp_path: Path) -> None:
+    agent = with_keys(tmp_path, "main")
+    (before,) = await asked(agent, "one")
+    (tmp_path / "skills" / "weather" / "SKILL.md").unlink()
+    (after,) = await asked(agent, "two")
+    assert (len(before.environment), after.environment) == (2, {})

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.loopback.script import Reply, Say, Usage, always, in_turn, say
+from codex_bridge.loopback.script import CallTool, Reply, Say, Usage, always, in_turn, say
+from codex_bridge.params import ThreadSettings
 from harness.plain import plain_settings
+from harness.settings.agent import AgentSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
+from harness.settings.skills import SkillEntry
 from tests.support.real import count, places, stage
 
 NOTICE = "Some workspace files in this prompt did not fit"
@@ -67,3 +70,51 @@ async def test_after_a_compaction_the_model_has_the_rules_once_and_is_told_what_
         (1, ["developer"]),
     ]
     assert play.model.requests[4].parts()[-1].text == "again"
+
+
+YOLO = ThreadSettings(sandbox="danger-full-access", approval_policy="never")
+KEY = "canary-of-a-key"
+LOOK = Reply((CallTool("exec_command", {"cmd": 'test "$WX_API_KEY" = canary-of-a-"key" && echo IT_IS_"THERE"'}),))
+"""A command that tells whether the key is there without telling the key."""
+
+
+def with_key(workspace: Path) -> AgentSettings:
+    settings = plain_settings(workspace)
+    rules = replace(settings.skills.rules, entries={"wx": SkillEntry(api_key=KEY, env={"WX_UNITS": "metric"})})
+    return replace(settings, skills=replace(settings.skills, rules=rules))
+
+
+def add_skill(workspace: Path) -> None:
+    path = workspace / "skills" / "wx" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    meta = '{"openclaw": {"primaryEnv": "WX_API_KEY"}}'
+    path.write_text(f"---\nname: wx\ndescription: forecasts\nmetadata: {meta}\n---\n", encoding="utf-8")
+
+
+async def test_a_skills_key_reaches_the_commands_of_the_model_and_nothing_that_is_kept(
+    codex: CodexBinary, state: Path, workspace: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`skills.entries.*.apiKey`: not on a command line, not in what we keep of a request, not in Codex's own files."""
+    add_skill(workspace)
+    script = in_turn([LOOK, say("Done.")])
+    async with stage(codex, state, workspace, script, agent=with_key(workspace), settings=YOLO) as play:
+        turn = await play.begin("look")
+        await turn.result()
+    assert "IT_IS_THERE" in play.model.requests[1].parts()[-1].text
+    sent = [request.to_wire() for request in turn.sent]
+    assert sent[0]["config"] == {**sent[0]["config"], "shell_environment_policy.set.WX_API_KEY": "***"}  # type: ignore[dict-item]
+    kept = [path.read_bytes() for path in state.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert KEY not in f"{sent}{caplog.text}"
+    assert [content for content in kept if KEY.encode() in content and b"ELF" not in content[:4]] == []
+
+
+async def test_a_skill_that_is_added_brings_its_key_into_a_conversation_that_goes_on(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    script = in_turn([LOOK, say("No."), LOOK, say("Yes.")])
+    async with stage(codex, state, workspace, script, agent=with_key(workspace), settings=YOLO) as play:
+        first = await play.ask("look", number="1")
+        add_skill(workspace)
+        second = await play.ask("look again", number="2")
+    told = ["IT_IS_THERE" in play.model.requests[number].parts()[-1].text for number in (1, 3)]
+    assert (first.conversation == second.conversation, told) == (True, [False, True])

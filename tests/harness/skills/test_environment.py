@@ -1,8 +1,8 @@
-"""Skills bring variables to a run, and take them away again."""
+"""Skills bring variables to the commands of an agent."""
 
 import pytest
 
-from harness.skills import EnvironmentLender, SkillEntry, skill_environment
+from harness.skills import SkillEntry, skill_environment
 from tests.harness.skills.shelf import skill
 
 WEATHER = skill("weather", key="wx", primary_env="WX_KEY")
@@ -13,64 +13,31 @@ def test_an_entrys_variables_and_api_key_are_collected() -> None:
         "wx": SkillEntry(api_key="k", env={"WX_UNITS": "metric", "EMPTY": ""}),
         "other": SkillEntry(env={"O": "1"}),
     }
-    collected = skill_environment([WEATHER, skill("plain")], entries, {})
+    collected = skill_environment([WEATHER, skill("plain")], entries)
     assert (collected.values, collected.refused) == ({"WX_UNITS": "metric", "WX_KEY": "k"}, ())
     assert "metric" not in repr(collected)
 
 
-def test_what_the_environment_already_has_stays() -> None:
-    entries = {"wx": SkillEntry(api_key="k", env={"WX_UNITS": "metric"})}
-    collected = skill_environment([WEATHER], entries, {"WX_KEY": "mine", "WX_UNITS": ""})
-    assert collected.values == {"WX_UNITS": "metric"}
-
-
 def test_a_variable_named_in_env_beats_the_api_key_and_the_first_skill_beats_the_second() -> None:
     entries = {"wx": SkillEntry(api_key="k", env={"WX_KEY": "env"}), "b": SkillEntry(env={"WX_KEY": "second"})}
-    assert skill_environment([WEATHER, skill("b")], entries, {}).values == {"WX_KEY": "env"}
+    assert skill_environment([WEATHER, skill("b")], entries).values == {"WX_KEY": "env"}
 
 
 @pytest.mark.parametrize(
     "name", ["PATH", "LD_PRELOAD", "node_options", "PYTHONPATH", "GIT_SSH_COMMAND", "A=B", "1X", ""]
 )
 def test_names_that_change_what_runs_are_refused_with_a_sentence(name: str) -> None:
-    collected = skill_environment([WEATHER], {"wx": SkillEntry(env={name: "1", "GOOD": "2"})}, {})
+    collected = skill_environment([WEATHER], {"wx": SkillEntry(env={name: "1", "GOOD": "2"})})
     assert collected.values == {"GOOD": "2"}
     assert collected.refused == (
         f"skills.entries.wx may not set {name!r}; set it for the gateway itself if it is meant.",
     )
 
 
-def test_variables_are_there_for_the_run_and_gone_after_it() -> None:
-    environment = {"KEPT": "mine", "BLANK": ""}
-    lender = EnvironmentLender(environment)
-    with lender.lend({"KEPT": "theirs", "NEW": "1", "BLANK": "2"}):
-        assert environment == {"KEPT": "mine", "NEW": "1", "BLANK": "2"}
-    assert environment == {"KEPT": "mine", "BLANK": ""}
-
-
-def test_a_failing_run_gives_back_too() -> None:
-    environment: dict[str, str] = {}
-    with pytest.raises(RuntimeError), EnvironmentLender(environment).lend({"A": "1"}):
-        raise RuntimeError
-    assert environment == {}
-
-
-def test_a_variable_stays_until_the_last_of_overlapping_runs_ends() -> None:
-    environment: dict[str, str] = {}
-    lender = EnvironmentLender(environment)
-    first, second = lender.lend({"A": "1"}), lender.lend({"A": "1", "B": "2"})
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert environment == {"A": "1", "B": "2"}
-    second.__exit__(None, None, None)
-    assert environment == {}
-
-
 def test_a_reference_to_a_key_is_named_unless_the_variable_is_set_otherwise() -> None:
     reference = {"source": "vault", "id": "wx"}
-    unset = skill_environment([WEATHER], {"wx": SkillEntry(api_key=reference)}, {})
-    by_env = skill_environment([WEATHER], {"wx": SkillEntry(api_key=reference, env={"WX_KEY": "k"})}, {})
+    unset = skill_environment([WEATHER], {"wx": SkillEntry(api_key=reference)})
+    by_env = skill_environment([WEATHER], {"wx": SkillEntry(api_key=reference, env={"WX_KEY": "k"})})
 
     assert (unset.values, unset.refused) == (
         {},
