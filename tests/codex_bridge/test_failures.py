@@ -76,7 +76,7 @@ def test_a_refusal_is_told_apart_by_its_words(code: int, message: str, trouble: 
         (ConnectionLostError("it exited with status 1", detail="Error: database is locked"), Trouble.CONNECTION),
         (ConnectionLostError("it exited with status 1", detail="Read-only file system (os error 30)"), Trouble.DISK),
         (CallTimeoutError("thread/resume", 30), Trouble.SILENCE),
-        (NotSignedInError("home", "main"), Trouble.LOGIN),
+        (NotSignedInError("home", "main", "codex-bridge login", owned=True), Trouble.LOGIN),
         (ConnectError("no such file"), Trouble.OTHER),
     ],
 )
