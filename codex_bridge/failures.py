@@ -119,7 +119,7 @@ _TOO_LONG: Final = (
 )
 """How providers say that a conversation does not fit; Codex 0.163 passes their words on under the name "other"."""
 
-_SENTENCES: Final[Mapping[str, str]] = {
+SENTENCES: Final[Mapping[str, str]] = {
     "contextWindowExceeded": "The conversation no longer fits into the model's window.",
     "usageLimitExceeded": "The account's usage limit is reached.",
     "rateLimitExceeded": "The model provider asks for a slower pace; please try again shortly.",
@@ -202,7 +202,7 @@ def sentence(error: TurnError | None) -> str:
     if error is None:
         return OTHER
     name, status = _info(error)
-    known = _BY_STATUS.get(status or 0) or _SENTENCES.get(name)
+    known = _BY_STATUS.get(status or 0) or SENTENCES.get(name)
     return known or _SAID.get(turn_trouble(error), OTHER)
 
 

@@ -71,12 +71,13 @@ from harness.turns import (
     UsageCounted,
 )
 
-_ACTIONS: Final = {
+ACTIONS: Final = {
     "read": CommandAction.READ,
     "listFiles": CommandAction.LIST,
     "search": CommandAction.SEARCH,
 }
-_CHILDREN: Final = frozenset({"collabAgentToolCall", "subAgentActivity"})
+"""What a command does, by the type of its action."""
+CHILDREN: Final = frozenset({"collabAgentToolCall", "subAgentActivity"})
 """Items that tell of subagents (protocol reference, 3.6)."""
 
 
@@ -241,7 +242,7 @@ class TurnLedger:
                 message.streamed.clear()  # the same once more
                 return ()
             case CommandItem(id=item_id, command=command, status=status, exit_code=code):
-                did = tuple(_ACTIONS.get(each.type, CommandAction.OTHER) for each in item.command_actions)
+                did = tuple(ACTIONS.get(each.type, CommandAction.OTHER) for each in item.command_actions)
                 self._evidence = replace(self._evidence, commands=(*self._evidence.commands, did))
                 return (CommandFinished(item_id, command, status, code),)
             case FileChangeItem(id=item_id, status=status, changes=changes):
@@ -260,7 +261,7 @@ class TurnLedger:
             case UserMessageItem():
                 self._evidence = replace(self._evidence, messages=self._evidence.messages + 1)
                 return ()
-            case UnknownItem(type=kind) if kind in _CHILDREN:
+            case UnknownItem(type=kind) if kind in CHILDREN:
                 self._evidence = replace(self._evidence, children=self._evidence.children + 1)
                 return ()
             case _:

@@ -29,8 +29,8 @@ from harness.tasks import beside
 PATIENCE: Final = 15 * 60.0
 """Seconds that a person has to finish a sign-in in the browser."""
 
-
-_KINDS: Final = {"apiKey": "with an API key", "chatgpt": "with a ChatGPT account"}
+KINDS: Final = {"apiKey": "with an API key", "chatgpt": "with a ChatGPT account"}
+"""How somebody is signed in, by the type of the account."""
 
 
 class LoginError(HarnessError):
@@ -119,7 +119,7 @@ async def sign_in(client: Client, ending: Ending, way: Way, key: str | None = No
     account = (await client.call(ACCOUNT_READ, AccountReadParams())).account
     if account is None:
         raise LoginError("Codex reports no account after the sign-in; please try again.")
-    return f"as {account.email} ({account.plan_type})" if account.email else _KINDS.get(account.type, account.type)
+    return f"as {account.email} ({account.plan_type})" if account.email else KINDS.get(account.type, account.type)
 
 
 async def _start(client: Client, way: Way, key: str | None) -> LoginStarted:

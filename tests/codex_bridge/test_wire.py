@@ -1,23 +1,30 @@
 """What we send is checked to the letter; what we receive is taken as far as it is understood, and never raises."""
 
-from typing import cast
+import ast
+import inspect
+from typing import cast, get_args, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from codex_bridge import ledger
+from codex_bridge.cli import login
 from codex_bridge.rpc import Json, JsonObject, Notified
 from codex_bridge.wire import besides
-from codex_bridge.wire.base import Received
+from codex_bridge.wire.base import Known, Received
 from codex_bridge.wire.besides import LoginParams
 from codex_bridge.wire.items import (
     ITEMS,
     AgentMessageItem,
+    CommandAction,
     CommandItem,
     DynamicToolItem,
     FileChangeItem,
+    FileUpdate,
     McpToolItem,
+    PatchKind,
     UnknownItem,
     read_item,
 )
@@ -41,6 +48,7 @@ from codex_bridge.wire.notifications import (
 )
 from codex_bridge.wire.requests import (
     METHODS,
+    Account,
     Capabilities,
     ClientInfo,
     CollaborationMode,
@@ -51,6 +59,7 @@ from codex_bridge.wire.requests import (
     TextInput,
     ThreadResumeParams,
     ThreadStartParams,
+    Turn,
     TurnStartParams,
     TurnSteerParams,
 )
@@ -328,6 +337,35 @@ def test_an_item_is_read_as_far_as_we_know_it(raw: object, kind: type[Received],
     item = read_item(raw)
     assert isinstance(item, kind)
     assert content_of(item) == content
+
+
+# words that we act on
+
+
+def known_words(annotation: object) -> set[str]:
+    """The values that a field of ours names; those are compared with the binary's schema."""
+    return {value for note in get_args(annotation) if isinstance(note, Known) for value in note.values}
+
+
+def test_every_word_that_the_ledger_looks_for_is_one_that_the_models_name() -> None:
+    models = [*ITEMS.values(), FileUpdate, PatchKind, Turn]
+    hints = [hint for model in models for hint in get_type_hints(model, include_extras=True).values()]
+    named = {word for hint in hints for word in known_words(hint)}
+    compared: set[object] = set()
+    for node in ast.walk(ast.parse(inspect.getsource(ledger))):
+        for part in (*node.comparators, node.left) if isinstance(node, ast.Compare) else ():
+            compared |= {leaf.value for leaf in ast.walk(part) if isinstance(leaf, ast.Constant)}
+        if isinstance(node, ast.MatchValue) and isinstance(node.value, ast.Constant):
+            compared.add(node.value.value)
+    words = {each for each in compared if isinstance(each, str) and each}
+    assert words == {"commentary", "declined", "completed", "interrupted", "failed"}
+    assert words - named == set()
+
+
+def test_every_kind_that_has_a_word_of_ours_is_one_that_the_models_name() -> None:
+    actions, accounts = (get_type_hints(model, include_extras=True)["type"] for model in (CommandAction, Account))
+    assert set(ledger.ACTIONS) - known_words(actions) == set()
+    assert set(login.KINDS) == known_words(accounts)
 
 
 # anything at all

@@ -3,24 +3,35 @@
 Codex ignores parameters that it does not know, so nothing else would notice a misspelt one.
 """
 
+import json
 import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.errors import RefusalError
-from codex_bridge.process import UNHEARD
+from codex_bridge.failures import SENTENCES, sentence
+from codex_bridge.home import own_home, private_dir
+from codex_bridge.lanes import plan
+from codex_bridge.ledger import CHILDREN
+from codex_bridge.params import ThreadSettings, thread_config
+from codex_bridge.process import UNHEARD, Launch
+from codex_bridge.providers import Provider
 from codex_bridge.questions import reply
 from codex_bridge.rpc import Requested
 from codex_bridge.wire import besides, requests
 from codex_bridge.wire.notifications import DELTA_FIELDS, DELTAS, NOTIFICATIONS
-from codex_bridge.wire.requests import INITIALIZE
+from codex_bridge.wire.requests import TurnError
 from codex_bridge.wire.server_requests import ANSWERS, CURRENT_TIME, REQUESTS
+from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from tests.support.schema import Schema, missing
 
 METHODS = (*requests.METHODS, *besides.METHODS)
 RESULTS = {
+    "initialize": "InitializeResponse",
     "thread/start": "ThreadStartResponse",
     "thread/resume": "ThreadResumeResponse",
     "thread/read": "ThreadReadResponse",
@@ -68,11 +79,11 @@ def test_every_method_and_parameter_that_we_send_exists(schema: Schema) -> None:
 
 
 def test_every_result_field_that_we_read_exists(schema: Schema) -> None:
-    assert set(RESULTS) == {method.name for method in METHODS} - {INITIALIZE.name}  # initialize has no published result
+    assert set(RESULTS) == {method.name for method in METHODS}
     problems = {
         method.name: found
         for method in METHODS
-        if method.name in RESULTS and (found := missing(schema, method.result, schema.file(RESULTS[method.name])))
+        if (found := missing(schema, method.result, schema.file(RESULTS[method.name])))
     }
     assert problems == {}
 
@@ -86,6 +97,53 @@ def test_every_notification_field_and_enum_value_that_we_read_exists(schema: Sch
     assert set(NOTIFICATIONS) <= set(known)
     problems = {name: found for name, model in NOTIFICATIONS.items() if (found := missing(schema, model, known[name]))}
     assert problems == {}
+
+
+def test_every_kind_of_failure_that_has_a_sentence_exists(schema: Schema) -> None:
+    failures = schema.file("CodexErrorInfo")
+    assert set(SENTENCES) - schema.words(failures) - schema.members(failures) == set()
+
+
+def test_the_status_of_a_failed_connection_is_where_we_look_for_it(schema: Schema) -> None:
+    carrying = [
+        (kind, name)
+        for shape in schema.shapes(schema.file("CodexErrorInfo"))
+        for kind in schema.members(shape)
+        for name in schema.members(schema.member(shape, kind))
+        if "status" in name.lower()
+    ]
+    assert {kind for kind, _ in carrying} == {
+        "httpConnectionFailed", "responseStreamConnectionFailed", "responseStreamDisconnected",
+        "responseTooManyFailedAttempts",
+    }  # fmt: skip
+    for kind, name in carrying:
+        error = TurnError.model_validate({"codexErrorInfo": {kind: {name: 402}}})
+        assert sentence(error) == "The model provider asks for payment.", kind
+
+
+def test_every_item_that_tells_of_subagents_exists(schema: Schema) -> None:
+    assert set(schema.variants(schema.file("ThreadItem"))) >= CHILDREN
+
+
+def test_every_setting_that_we_give_a_server_or_a_thread_exists(codex: CodexBinary, state: Path) -> None:
+    """Codex passes over a setting that it does not know, unless it is told to be strict."""
+    provider = Provider("lab", "Lab", "http://127.0.0.1:9/v1", "LAB_TOKEN", "t", request_retries=0, stream_retries=0)
+    launch = Launch(codex, own_home(state, "main"), provider)
+    rules = Layer(LayerName.AGENTS, "AGENTS.md", Lifetime.THREAD, Trust.OWNER, "the rules")
+    for_threads = thread_config(plan(Composition((rules,), ())), ThreadSettings(subagents=False))
+    of_threads = tuple((name, json.dumps(value)) for name, value in for_threads.items())
+    private_dir(launch.home.path)
+
+    def complaint(*overrides: tuple[str, str]) -> str:
+        command = [*replace(launch, overrides=(*of_threads, *overrides)).command(), "--strict-config"]
+        environment = {"CODEX_HOME": str(launch.home.path), "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60, env=environment)
+        return next((line for line in done.stderr.splitlines() if line.startswith("Error: ")), "")
+
+    assert complaint(("features.pluginz", "false")) == (
+        "Error: unknown configuration field `features.pluginz` in -c/--config override"
+    )
+    assert complaint() == ""
 
 
 def test_every_delta_has_the_members_that_the_cheap_path_copies(schema: Schema) -> None:

@@ -52,6 +52,24 @@ class Schema:
         """The names of an object's members, those of every variant taken together."""
         return {name for shape in self.shapes(schema) for name in _dict(shape.get("properties", {}))}
 
+    def variants(self, place: Json) -> dict[str, JsonObject]:
+        """The variants of a union of items, by the word that their `type` must have."""
+        found: dict[str, JsonObject] = {}
+        for shape in self.shapes(place):
+            kind = _dict(_dict(shape.get("properties", {})).get("type", {})).get("enum")
+            if isinstance(kind, list):
+                found[str(kind[0])] = shape
+        return found
+
+    def words(self, schema: Json) -> set[str]:
+        """The words that a value may be."""
+        return _strings(list(self.shapes(schema)))
+
+    def member(self, schema: Json, name: str) -> JsonObject:
+        """What a member of an object may be, in any variant."""
+        found = [_dict(shape.get("properties", {})).get(name) for shape in self.shapes(schema)]
+        return {"anyOf": [each for each in found if each is not None]}
+
     def shapes(self, schema: Json) -> Iterator[JsonObject]:
         """The object, string and array schemas that a schema stands for, references and unions followed."""
         if not isinstance(schema, dict):
@@ -111,11 +129,7 @@ def _missing_in(schema: Schema, annotation: Any, places: list[Json], path: str) 
 
 def missing_items(schema: Schema, place: Json, path: str) -> list[str]:
     """Every item type, field and enum value of ours that the item union at `place` does not have."""
-    variants: dict[str, JsonObject] = {}
-    for shape in schema.shapes(place):
-        kind = _dict(_dict(shape.get("properties", {})).get("type", {})).get("enum")
-        if isinstance(kind, list):
-            variants[str(kind[0])] = shape
+    variants = schema.variants(place)
     found: list[str] = []
     for name, model in ITEMS.items():
         if name in variants:
