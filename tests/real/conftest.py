@@ -1,6 +1,5 @@
 """Every test below runs the installed Codex binary; CODEX_BRIDGE_TEST_CODEX names another one."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_bridge.binary import CodexBinary, find_codex
+from codex_bridge.binary import CodexBinary
+from tests.support.chosen import chosen
 
 HERE = Path(__file__).parent
 BUILD = HERE.parent.parent / "build"
@@ -22,8 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def codex() -> CodexBinary:
-    named = os.environ.get("CODEX_BRIDGE_TEST_CODEX")
-    return find_codex(Path(named) if named else None)
+    return chosen()
 
 
 @pytest.fixture
