@@ -5,12 +5,13 @@ Pure but for the environment, which is an argument.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.params import ThreadSettings
+from codex_bridge.rpc import MESSAGE_LIMIT
 from codex_bridge.wire.requests import ApprovalPolicy, SandboxMode
 from harness.config.section import Opaque, Section, Texts, Whole
 
@@ -18,6 +19,8 @@ PATH: Final = "plugins.entries.codex.config"
 """Where the subtree stands in openclaw.json (harness reference, section 14)."""
 ENVIRONMENT: Final = "OPENCLAW_CODEX_APP_SERVER_"
 """Prefix of the variables that override single keys."""
+LEAST_MESSAGE: Final = 1024 * 1024
+"""Least ceiling of one message, in bytes; our choice. With less, an ordinary item could end the connection."""
 
 Mode = Literal["yolo", "guardian"]
 
@@ -93,6 +96,8 @@ class AppServer(Section):
     loop_detection_pre_tool_use_relay: bool = True
     cyber_failover: CyberFailover = Field(default_factory=CyberFailover)
     model_catalog: CatalogueMode = "auto"
+    max_message_bytes: Annotated[Whole, Field(ge=LEAST_MESSAGE)] = MESSAGE_LIMIT
+    """Ours, not the gateway's."""
 
 
 class SessionCatalog(Section):

@@ -104,7 +104,10 @@ class OversizedMessageError(TransportError):
     """A message exceeds the ceiling, so the connection was closed."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"message too large: the app-server sent more than {limit:,} bytes in one message")
+        super().__init__(
+            f"message too large: the app-server sent more than {limit:,} bytes in one message, the ceiling of "
+            "appServer.maxMessageBytes"
+        )
         self.limit = limit
 
 

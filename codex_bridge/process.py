@@ -16,6 +16,7 @@ from codex_bridge.catalogue_file import catalogue_for
 from codex_bridge.client import Client, Diagnostics, NotificationHandler, RequestHandler, connected
 from codex_bridge.home import Home, child_environment, forget_trust, private_dir
 from codex_bridge.providers import Provider
+from codex_bridge.rpc import MESSAGE_LIMIT
 from codex_bridge.transports.stdio import spawned
 from codex_bridge.versions import ServerVersion, version_of
 from codex_bridge.wire.requests import INITIALIZE, Capabilities, ClientInfo, InitializeParams
@@ -74,6 +75,8 @@ class Launch:
     """Further `-c key=value` pairs, TOML values."""
     catalogue: CatalogueMode = "auto"
     """Whether the server gets a catalogue of models in which ours is the text of the Default mode."""
+    message_limit: int = MESSAGE_LIMIT
+    """Ceiling of one of its messages, in bytes; a longer one ends the connection."""
 
     def command(self, model_catalogue: Path | None = None) -> list[str]:
         """Program and arguments; with the catalogue that takes the place of the server's own."""
@@ -123,7 +126,12 @@ async def app_server(
     known = await catalogue_for(launch.binary, launch.home, launch.catalogue, now)
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(
-            spawned(launch.command(known.file), env=environment.passed, secrets=environment.secrets)
+            spawned(
+                launch.command(known.file),
+                env=environment.passed,
+                secrets=environment.secrets,
+                limit=launch.message_limit,
+            )
         )
         client = await stack.enter_async_context(
             connected(transport, on_notification=on_notification, on_request=on_request, diagnostics=diagnostics)

@@ -146,8 +146,14 @@ async def running(
     root = state_dir() if root is None else root
     codex_config = codex_config or CodexConfig()
     binary = find_codex(codex or binary_path(codex_config, os.environ))
-    catalogue = codex_config.app_server.model_catalog
-    launch = Launch(binary, home_named(codex_home, settings.id, root), provider, catalogue=catalogue)
+    server = codex_config.app_server
+    launch = Launch(
+        binary,
+        home_named(codex_home, settings.id, root),
+        provider,
+        catalogue=server.model_catalog,
+        message_limit=server.max_message_bytes,
+    )
     threads = thread_settings(codex_config, os.environ)
     deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
     chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)

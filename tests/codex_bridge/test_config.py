@@ -60,6 +60,26 @@ def test_the_binary_of_the_variable_comes_before_that_of_the_file() -> None:
     assert binary_path(CodexConfig(), {}) is None
 
 
+@pytest.mark.parametrize(
+    ("written", "bytes_", "findings"),
+    [
+        ("", 64 * 1024 * 1024, []),
+        ("maxMessageBytes: 2000000", 2_000_000, []),
+        (
+            "maxMessageBytes: 1000",
+            64 * 1024 * 1024,
+            [
+                "plugins.entries.codex.config.appServer.maxMessageBytes is 1000, but must be a whole number of at "
+                "least 1048576; it counts as not written."
+            ],
+        ),
+    ],
+)
+def test_the_ceiling_of_a_message_is_the_configured_one(written: str, bytes_: int, findings: list[str]) -> None:
+    config, found = read(f"{{appServer: {{{written}}}}}")
+    assert (config.app_server.max_message_bytes, found) == (bytes_, findings)
+
+
 def test_a_token_never_shows() -> None:
     config, _ = read("{appServer: {authToken: 'very-secret-token', headers: {x: 'another-secret'}}}")
     assert "secret" not in repr(config)

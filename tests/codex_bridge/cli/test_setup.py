@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from codex_bridge.cli.setup import running
+from codex_bridge.config import LEAST_MESSAGE, CodexConfig
 from harness.plain import plain_settings
 from harness.turns import Outcome
 from tests.support.real import message
@@ -20,3 +21,25 @@ async def test_a_turn_ends_after_the_time_that_the_configuration_gives_it(tmp_pa
     assert (result.outcome, result.text, result.error) == (
         Outcome.FAILED, "Let me", "The turn was stopped after 0.3 s (turn deadline)."
     )  # fmt: skip
+
+
+async def test_a_message_over_the_configured_ceiling_ends_the_turn_and_the_next_one_works(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    workspace.mkdir()
+    config = CodexConfig.model_validate({"appServer": {"maxMessageBytes": LEAST_MESSAGE}})
+    settings, codex = plain_settings(workspace), executable(tmp_path, "codex")
+    async with running(settings, codex=codex, root=tmp_path / "state", codex_config=config) as live:
+        results = [
+            await (await live.agent.receive(message(f"large {size}", number=str(size)))).result()
+            for size in (LEAST_MESSAGE - 1000, LEAST_MESSAGE, 5)
+        ]
+    assert [(each.outcome, len(each.text), each.error) for each in results] == [
+        (Outcome.ANSWERED, LEAST_MESSAGE - 1000, ""),
+        (
+            Outcome.LOST,
+            0,
+            "Codex stopped in the middle of this turn: message too large: the app-server sent more than 1,048,576 "
+            "bytes in one message, the ceiling of appServer.maxMessageBytes.",
+        ),
+        (Outcome.ANSWERED, 5, ""),
+    ]
