@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Final
 
-from codex_bridge import binary, config, home
+from codex_bridge import binary, home
 from codex_bridge.binary import CodexBinary, find_codex
 from codex_bridge.errors import BinaryNotFoundError
 
@@ -16,7 +16,7 @@ _PERSONS: Final = (binary.VARIABLE, home.STATE_VARIABLE, "CODEX_HOME")
 
 def forget_the_person(environ: MutableMapping[str, str]) -> None:
     """Take out what somebody has set for the Codex and the gateway of their own, or it would settle what is tested."""
-    for name in [each for each in environ if each in _PERSONS or each.startswith(config.ENVIRONMENT)]:
+    for name in [each for each in environ if each in _PERSONS or each.startswith("OPENCLAW_")]:
         del environ[name]
 
 
