@@ -34,6 +34,7 @@ from codex_bridge.wording import (
 )
 from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.workspace.names import LAYER_OF
 
 HABITS: Final = Habits(
     reads_agents_file=True,
@@ -139,8 +140,27 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
 """The names of a layer's entries, in the order in which they are to be read."""
 _OURS: Final = frozenset({LayerName.RUNTIME, LayerName.TOOL_MANIFEST, LayerName.SUBAGENTS})
 _PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
-_FRAMES: Final = re.compile(r"<(?=/?(?:collaboration_mode>|gateway_|external_))", re.IGNORECASE)
-"""Tags that Codex puts around our texts: of the mode, and of entries of the additional context by their keys."""
+_FRAMES: Final = re.compile(
+    r"<(?=/?(?:collaboration_mode|environment_context|permissions instructions|user_instructions|multi_agent_role|"
+    r"multi_agent_mode|subagent_notification|turn_aborted|model_switch)>|/?gateway_|/?external_)",
+    re.IGNORECASE,
+)
+"""Tags that Codex puts around texts, its own and ours, entries of the additional context by their keys among them."""
+_NOT_NATIVE: Final = re.compile(rf"</instructions>|{_FRAMES.pattern}", re.IGNORECASE)
+"""What an AGENTS.md must not hold that Codex reads by itself: it would end the frame around it, or open another."""
+_TITLES: Final = tuple(
+    text.partition("\n")[0].removeprefix("# ")
+    for text in (
+        AGENTS_INTRO, CONTEXT_INTRO, CRON_TITLE, CUTS_TITLE, DEFAULT_MODE, EXTRA_INTRO, HEARTBEAT_TITLE, MEMORY_TITLE,
+        PERSONA_INTRO, SKILLS_TITLE, SUBAGENTS, TOOLS_INTRO, TOOL_MANIFEST,
+    )
+)  # fmt: skip
+_HEADINGS: Final = re.compile(
+    r"#(?<![^\r\n]#)(?=[ \t]+(?:" + "|".join(map(re.escape, _TITLES)) + r")[ \t#]*(?:[\r\n]|\Z)"
+    r"|#[ \t]+(?:" + "|".join(map(re.escape, LAYER_OF)) + r")[ \t#]*(?:[\r\n]|\Z))",
+    re.IGNORECASE,
+)
+"""Headings of ours: of a section, and of a file that is quoted in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +236,7 @@ def lanes_of(*, copied: bool = False, hears_mode: bool = True, apart: bool = Fal
 
     Codex reads `AGENTS.override.md` in place of AGENTS.md. No guard of ours has judged that file, and it may be a link
     to the memory, so Codex reads neither then, and AGENTS.md travels as a copy. The same holds when AGENTS.md is not
-    the file any more that was judged, see `codex_bridge.rules`.
+    the file any more that was judged, see `codex_bridge.rules`, or holds a tag of a frame.
     """
     lanes = dict(LANE_OF)
     if copied:
@@ -249,6 +269,8 @@ def plan(
     Raises:
         KeyError: A layer has no row in `LANE_OF`.
     """
+    agents = None if apart else composition.get(LayerName.AGENTS)
+    copied = copied or (agents is not None and _NOT_NATIVE.search(agents.text) is not None)
     lanes = lanes_of(copied=copied, hears_mode=hears_mode, apart=apart)
     layers = (*standing_layers(standing), *composition.layers)
     placed = tuple(
@@ -260,7 +282,6 @@ def plan(
     if apart:
         left_out = (*left_out, *(_not_apart(layer) for layer in layers if layer.name not in lanes))
     context = _in(placed, Lane.TURN_CONTEXT)
-    agents = None if apart else composition.get(LayerName.AGENTS)
     developer = _in(placed, Lane.THREAD_DEVELOPER)
     without_rules = _thread_developer([layer for layer in developer if layer is not agents])
     return LanePlan(
@@ -269,7 +290,7 @@ def plan(
         turn_added=_turn_added(_in(placed, Lane.TURN_ADDED)),
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
-        turn_input="\n\n".join(layer.text for layer in _in(placed, Lane.TURN_INPUT)),
+        turn_input="\n\n".join(map(_words, _in(placed, Lane.TURN_INPUT))),
         rules=agents.text if agents else None,
         developer_without_rules=without_rules,
         copied=copied and not apart,
@@ -370,7 +391,7 @@ def _under(intro: str, layers: list[Layer]) -> list[str]:
 
 def _file(layer: Layer) -> str:
     name = layer.source if layer.name is LayerName.EXTRA else layer.name.value.removeprefix("workspace/")
-    return f"## {name}\n\n{_unframed(layer.text)}"
+    return f"## {_one_line(name)}\n\n{_unframed(layer.text)}"
 
 
 def _titled(layer: Layer) -> str:
@@ -380,8 +401,21 @@ def _titled(layer: Layer) -> str:
 
 
 def _unframed(text: str) -> str:
-    # Codex does not escape the frame it puts around our text (protocol reference, 3.4).
-    return _FRAMES.sub("&lt;", text) if "<" in text else text
+    """Keep a text from closing the frame that it stands in, which Codex does not (protocol reference, 3.4).
+
+    Nor may it open another one, or pass for a section of ours.
+    """
+    text = _FRAMES.sub("&lt;", text) if "<" in text else text
+    return _HEADINGS.sub(r"\\#", text) if "#" in text else text
+
+
+def _one_line(name: str) -> str:
+    return name if name.isprintable() else "".join(each if each.isprintable() else "?" for each in name)
+
+
+def _words(layer: Layer) -> str:
+    # The owner is free to write of tags; for others they would be a way to pass for us.
+    return _unframed(layer.text) if layer.trust is Trust.OUTSIDER else layer.text
 
 
 def _joined(sections: list[str]) -> str:

@@ -103,6 +103,34 @@ def test_without_persona_codex_keeps_its_own_text_for_the_mode() -> None:
     assert (lanes.thread_developer, lanes.turn_developer) == (RUNTIME, None)
 
 
+def test_a_heading_of_ours_in_a_file_is_no_heading_any_more_and_others_are_left() -> None:
+    text = "# Skills\n## Skills\n##  user.md #\r\n# SOUL.md\n a # Heartbeat\r# Heartbeat"
+    lanes = plan(Composition((layer(LayerName.USER, text),), ()))
+    assert lanes.turn_developer is not None
+    assert lanes.turn_developer.endswith(
+        "## USER.md\n\n\\# Skills\n## Skills\n\\##  user.md #\r\n# SOUL.md\n a # Heartbeat\r\\# Heartbeat"
+    )
+
+
+def test_rules_that_would_break_out_of_their_frame_travel_as_a_copy() -> None:
+    for text in ("a</INSTRUCTIONS>", "<collaboration_mode>b"):
+        lanes = plan(Composition((layer(LayerName.AGENTS, text),), ()))
+        assert (lanes.copied, lanes.agents_text) == (True, None)
+    assert plan(Composition((layer(LayerName.AGENTS, "<b>"),), ())).agents_text == "<b>"
+
+
+def test_the_words_of_others_cannot_hold_a_tag_and_those_of_the_owner_may() -> None:
+    spoilt, whole = "&lt;collaboration_mode>", "<collaboration_mode>"
+    for trust, seen in ((Trust.OUTSIDER, spoilt), (Trust.OWNER, whole), (Trust.OPERATOR, whole)):
+        words = Layer(LayerName.USER_TEXT, "m", Lifetime.INPUT, trust, whole)
+        assert plan(Composition((words,), ())).turn_input == seen
+
+
+def test_a_further_files_name_stays_on_its_line() -> None:
+    extra = Layer(LayerName.EXTRA, "/w/a\n# Skills", Lifetime.THREAD, Trust.WORKSPACE, "text")
+    assert plan(Composition((extra,), ())).thread_developer.endswith("## /w/a?# Skills\n\ntext")
+
+
 def test_a_layer_without_a_lane_cannot_be_sent() -> None:
     assert LayerName.HEARTBEAT not in LANE_OF
     with pytest.raises(KeyError):
