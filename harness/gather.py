@@ -50,6 +50,7 @@ from harness.workspace.warn_once import WarnOnce
 
 if TYPE_CHECKING:
     from harness.skills.environment import SkillEnvironment
+    from harness.workspace.seeding import Seeded
     from harness.workspace.warning_history import TruncationReport
 
 RUN_OF: Final = {
@@ -167,6 +168,29 @@ class Gatherer:
     def options(self) -> ListingOptions:
         """How the list of skills is written."""
         return self._options
+
+    async def prepare(self, state_dir: Path) -> "Seeded":
+        """Make the agent's folder and write the files that are missing in it; for the start of an agent.
+
+        What is there stays as it is, and `skipBootstrap` keeps it at that. A folder that is empty and was in use within
+        the last day is left alone, since it is rather not mounted than new.
+
+        Args:
+            state_dir: The gateway's own folder, where it notes which workspaces were in use.
+
+        Raises:
+            WorkspaceError: The folder is suddenly empty.
+            OSError: The folder, or a file in it, cannot be written.
+        """
+        from harness.workspace.seeding import ensure_workspace  # once in the life of an agent
+
+        return await ensure_workspace(
+            str(self.settings.workspace),
+            state_dir=str(state_dir),
+            now=self._now(),
+            reader=self._reader,
+            options=self.settings.files.seed,
+        )
 
     async def watch(
         self,

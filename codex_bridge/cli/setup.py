@@ -1,6 +1,7 @@
 """What the commands share: their options, and how to get from them to a running agent."""
 
 import os
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -136,12 +137,25 @@ async def running(
     model: str | None = None,
     root: Path | None = None,
     codex_config: CodexConfig | None = None,
+    prepare: bool = False,
 ) -> AsyncGenerator[Running]:
     """Run an agent for as long as the block lasts.
+
+    Args:
+        settings: The agent.
+        codex: The Codex binary.
+        codex_home: See `home_named`.
+        provider: The model's provider; None for the one that the home is signed in to.
+        model: The model; None for Codex's own choice.
+        root: The folder of everything that the bridge keeps.
+        codex_config: The Codex part of the configuration.
+        prepare: Write the files that are missing in the workspace first.
 
     Raises:
         CodexError: Codex cannot be used; see `CodexHarness.ready`.
         StoreError: The state folder cannot be used.
+        WorkspaceError: The workspace that is to be prepared is suddenly empty.
+        OSError: It cannot be written.
     """
     root = state_dir() if root is None else root
     codex_config = codex_config or CodexConfig()
@@ -158,11 +172,15 @@ async def running(
     deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
     chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)
     folder = private_dir(agent_dir(root, settings.id))
+    gatherer = Gatherer(settings, HABITS)
+    if prepare:
+        for notice in (await gatherer.prepare(root)).notices:
+            print(f"[{notice.text}]", file=sys.stderr)
     async with (
         bindings_at(folder / "bridge.sqlite") as bindings,
         codex_harness(chosen, bindings) as harness,
     ):
         with MemoryIndex(folder) as index:
             await harness.ready()
-            agent = Agent(harness, Gatherer(settings, HABITS), model=model, toolbox=StandardTools(settings, index))
+            agent = Agent(harness, gatherer, model=model, toolbox=StandardTools(settings, index))
             yield Running(agent, harness, launch)

@@ -55,7 +55,15 @@ def command(
         count = len(found.config.findings)
         print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)
     codex_config = found.config.section(PATH, CodexConfig)
-    how = partial(running, found.settings, codex=codex, codex_home=codex_home, codex_config=codex_config)
+    how = partial(
+        running,
+        found.settings,
+        codex=codex,
+        codex_home=codex_home,
+        codex_config=codex_config,
+        # A folder that somebody names is taken as it is, and a mistyped one is not made.
+        prepare=workspace is None,
+    )
     result = anyio.run(_run, message, how, loopback, model, as_json)
     if as_json:
         print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))

@@ -12,6 +12,8 @@ from typing import cast
 
 import orjson
 
+from harness.errors import WorkspaceError
+
 RECENT = timedelta(hours=24)
 """How long a marker counts (prompt-builder 7.12)."""
 
@@ -19,7 +21,7 @@ _REFRESH = timedelta(hours=1)
 _MARKER_BYTES = 2048
 
 
-class WorkspaceVanishedError(RuntimeError):
+class WorkspaceVanishedError(WorkspaceError):
     """A workspace that was in use a short while ago is empty.
 
     Attributes:

@@ -103,6 +103,21 @@ def test_a_payload_becomes_an_outbox_and_the_chat_goes_on_in_the_next_process(co
     assert first["result"]["turn"] != second["result"]["turn"]
 
 
+def test_a_new_agent_gets_its_workspace_with_its_first_turn(codex: CodexBinary, state: Path) -> None:
+    """Nothing was set up: the configured folder is made. One that somebody names is not, or a slip would make it."""
+    arguments = ("turn", "--payload", str(SAMPLE / "update.json"), "--loopback")
+    named = run(codex, state, *arguments, "--workspace", str(state / "mistyped"))
+    first = run(codex, state, *arguments)
+    (state / ".openclaw" / "workspace" / "SOUL.md").write_text("Dry.", "utf-8")
+    second = run(codex, state, *arguments)
+    assert (named.returncode, (state / "mistyped").exists()) == (2, False)
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert (state / ".openclaw" / "workspace" / "SOUL.md").read_text("utf-8") == "Dry."
+    assert sorted(path.name for path in (state / ".openclaw" / "workspace").glob("*.md")) == [
+        "AGENTS.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md", "USER.md"
+    ]  # fmt: skip
+
+
 def test_a_turn_for_a_person_prints_the_answer_alone(codex: CodexBinary, state: Path) -> None:
     update = (SAMPLE / "update.json").read_text("utf-8")
     done = run(

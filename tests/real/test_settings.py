@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 
 from codex_bridge.binary import CodexBinary
+from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.script import CallTool, Reply, Say, Usage, always, in_turn, say
 from codex_bridge.params import ThreadSettings
+from harness.gather import Gatherer
 from harness.plain import plain_settings
 from harness.settings.agent import AgentSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.settings.skills import SkillEntry
+from harness.workspace.starter_files import starter_text
 from tests.support.real import count, places, stage
 
 NOTICE = "Some workspace files in this prompt did not fit"
@@ -70,6 +73,19 @@ async def test_after_a_compaction_the_model_has_the_rules_once_and_is_told_what_
         (1, ["developer"]),
     ]
     assert play.model.requests[4].parts()[-1].text == "again"
+
+
+async def test_a_new_agent_begins_with_its_first_run(codex: CodexBinary, state: Path, tmp_path: Path) -> None:
+    """`Gatherer.prepare` at the start of an agent; the ritual ends when its file is deleted."""
+    agent, ritual = plain_settings(tmp_path / "new"), starter_text("BOOTSTRAP.md").splitlines()[0]
+    await Gatherer(agent, HABITS).prepare(state)
+    async with stage(codex, state, agent.workspace, always(say("Hello.")), agent=agent) as play:
+        await play.ask("hi", number="1")
+        (agent.workspace / "BOOTSTRAP.md").unlink()
+        await play.ask("/new", number="2")
+    await Gatherer(agent, HABITS).prepare(state)
+    assert [count(request, ritual) for request in play.model.requests] == [1, 0]
+    assert not (agent.workspace / "BOOTSTRAP.md").exists()
 
 
 YOLO = ThreadSettings(sandbox="danger-full-access", approval_policy="never")
