@@ -20,7 +20,7 @@ from codex_bridge.lanes import (
 )
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start, turn_start
 from codex_bridge.rpc import JsonObject
-from codex_bridge.wire.requests import ThreadOpened
+from codex_bridge.wire.requests import SandboxMode, ThreadOpened
 from codex_bridge.wording import (
     ADDED_INTRO,
     AGENTS_CHANGED,
@@ -189,6 +189,19 @@ def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
         "mode": "default",
         "settings": {"model": "gpt-6-sol", "reasoning_effort": "high", "developer_instructions": lanes.turn_developer},
     }
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "policy"),
+    [
+        ("read-only", {"type": "readOnly"}),
+        ("workspace-write", {"type": "workspaceWrite"}),
+        ("danger-full-access", {"type": "dangerFullAccess"}),
+    ],
+)
+def test_each_turn_runs_in_the_sandbox_of_the_settings(sandbox: SandboxMode, policy: JsonObject) -> None:
+    asked = turn_start(request(*FILES), plan(Composition(FILES, ())), OPENED, ThreadSettings(sandbox=sandbox))
+    assert asked.to_wire()["sandboxPolicy"] == policy
 
 
 def test_nothing_to_say_is_sent_as_null_and_never_as_an_empty_text() -> None:

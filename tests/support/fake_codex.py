@@ -192,6 +192,7 @@ def _twice(turn: Running, words: str) -> Iterable[Step]:
 
 COURSES: Final[dict[str, Course]] = {
     "echo": _echo,
+    "unload": _echo,
     "large": _large,
     "stall": _stall,
     "stubborn": _stall,
@@ -218,6 +219,8 @@ class FakeCodex:
         self._stubborn: set[str] = set()
         """Threads whose turn no interrupt ends, though the server says that it will."""
         self._asking: list[Running] = []
+        self._unloaded: set[str] = set()
+        """Threads that were unloaded after a turn, without a word."""
 
     def __call__(self, event: Event) -> Iterable[Step]:
         """React to an event."""
@@ -230,6 +233,7 @@ class FakeCodex:
                 self._threads += 1
                 yield Result(_opened(f"thr_{self._threads}"))
             case Requested(method="thread/resume"):
+                self._unloaded.discard(str(event.params["threadId"]))
                 yield Result(_opened(str(event.params["threadId"])))
             case Requested(method="turn/start"):
                 yield from self._start(event)
@@ -245,6 +249,9 @@ class FakeCodex:
                 pass
 
     def _start(self, request: Requested) -> Iterable[Step]:
+        if request.params["threadId"] in self._unloaded:
+            yield Failure(-32600, f"thread not found: {request.params['threadId']}")
+            return
         self._turns += 1
         turn = Running(str(request.params["threadId"]), f"turn_{self._turns}")
         yield Result({"turn": {"id": turn.turn, "status": "inProgress", "items": [], "error": None}})
@@ -257,6 +264,8 @@ class FakeCodex:
             self._running[turn.thread] = turn
         if course == "stubborn":
             self._stubborn.add(turn.thread)
+        if course == "unload":
+            self._unloaded.add(turn.thread)
         if course == "approval":
             self._asking.append(turn)
         yield from COURSES[course](turn, words)

@@ -112,6 +112,19 @@ def codex() -> Script:
     return Script(FakeCodex())
 
 
+def hanging() -> Script:
+    """A Codex that comes to a stop at its first thread, and answers nothing any more."""
+    running, hung = FakeCodex(), False
+
+    def on(event: Event) -> Iterable[Step]:
+        nonlocal hung
+        hung = hung or (isinstance(event, Requested) and event.method == "thread/start")
+        return () if hung else running(event)
+
+    return Script(on)
+
+
 SCRIPTS: Final[dict[str, Callable[[], Script]]] = {
-    script.__name__: script for script in (contract, boring, last_words, stillborn, deaf, outdated, torrent, codex)
+    script.__name__: script
+    for script in (contract, boring, last_words, stillborn, deaf, outdated, torrent, codex, hanging)
 }

@@ -1,0 +1,84 @@
+"""The harness keeps conversations of different homes apart, and gets over a server that forgets a thread or hangs."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.client import Client
+from codex_bridge.home import Home
+from codex_bridge.turn import CodexTurn
+from harness.store.bindings import Bindings, bindings_at
+from harness.turns import Outcome
+from tests.support.serving import LIMIT, executable
+from tests.support.turns import harness_on_fake, launch, words
+
+
+@asynccontextmanager
+async def harness_with(home: Home, folder: Path, store: Bindings) -> AsyncGenerator[CodexHarness]:
+    """A harness on the fake Codex that uses another home, as a later process of a gateway would."""
+    settings = CodexSettings(replace(launch(folder, "codex"), home=home))
+    with anyio.fail_after(LIMIT):
+        async with codex_harness(settings, store, now=lambda: 0.0) as harness:
+            yield harness
+
+
+async def methods(turn: CodexTurn) -> list[str]:
+    """What the turn asked Codex for, once it was answered."""
+    assert (await turn.result()).outcome is Outcome.ANSWERED
+    return [sent.method for sent in turn.sent]
+
+
+async def test_a_conversation_goes_on_in_the_home_in_which_it_began_and_in_no_other(tmp_path: Path) -> None:
+    """A thread lies in its home, so another home's Codex does not know it."""
+    own, users, other = (tmp_path / name for name in ("codex-home", "users", "other"))
+    homes = [Home(own, owned=True), Home(users, owned=False), Home(other, owned=False)]
+    asked: list[list[list[str]]] = []
+    async with bindings_at(tmp_path / "bindings.sqlite") as store:
+        for _ in range(2):
+            asked.append([])
+            for home in homes:
+                home.path.mkdir(exist_ok=True)
+                async with harness_with(home, tmp_path, store) as harness:
+                    asked[-1].append(await methods(harness.start(words("echo"))))
+        kept = [await store.get(name, "a") for name in ("codex", f"codex@{users}", f"codex@{other}")]
+    assert asked == [[["thread/start", "turn/start"]] * 3, [["thread/resume", "turn/start"]] * 3]
+    assert [binding.conversation if binding else None for binding in kept] == ["thr_1"] * 3
+
+
+async def test_a_thread_that_the_server_unloaded_without_a_word_is_loaded_again_for_the_turn(tmp_path: Path) -> None:
+    async with harness_on_fake(tmp_path) as harness:
+        before = await harness.start(words("unload")).result()
+        turn = harness.start(words("echo again"))
+        after = await turn.result()
+    assert [sent.method for sent in turn.sent] == ["turn/start", "thread/resume", "turn/start"]
+    assert (before.outcome, after.outcome, after.text) == (Outcome.ANSWERED, Outcome.ANSWERED, "again")
+    assert before.conversation == after.conversation == "thr_1"
+
+
+async def test_a_server_that_hangs_at_the_start_of_a_thread_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every turn that follows would wait for it in vain as well."""
+    defaults = Client.call.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.1)
+    first, whole, once = executable(tmp_path, "hanging"), executable(tmp_path, "codex"), tmp_path / "once"
+    program = tmp_path / "codex"
+    program.write_text(f"#!/bin/sh\nif [ -e '{once}' ]; then exec '{whole}'; fi\ntouch '{once}'\nexec '{first}'\n")
+    program.chmod(0o755)
+    async with harness_on_fake(tmp_path, binary=program) as harness:
+        hung = (await harness.ready()).pid
+        monkeypatch.setitem(defaults, "deadline", 0.3)
+        lost = await harness.start(words("echo")).result()
+        monkeypatch.setitem(defaults, "deadline", LIMIT)
+        after = await harness.start(words("echo")).result()
+        server = harness.server
+    assert lost.outcome is Outcome.FAILED
+    assert (after.outcome, after.text) == (Outcome.ANSWERED, "pong")
+    assert server is not None
+    assert server.pid != hung
