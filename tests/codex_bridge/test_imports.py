@@ -1,9 +1,10 @@
 """Importing the bridge costs nothing that only the command line or an extra needs."""
 
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
+
+from tests.support.imports import asked_for_by
 
 NOT_ASKED_FOR = {
     "typer",
@@ -18,9 +19,15 @@ NOT_ASKED_FOR = {
 
 
 @pytest.mark.parametrize("module", ["codex_bridge", "codex_bridge.bridge"])
-def test_importing_the_bridge_loads_neither_the_command_line_nor_an_extra(module: str) -> None:
-    loaded = subprocess.run(
-        [sys.executable, "-c", f"import {module}, sys; print(*sys.modules)"], check=True, capture_output=True, text=True
-    ).stdout.split()
-    assert module in loaded
-    assert NOT_ASKED_FOR & set(loaded) == set()
+def test_importing_the_bridge_asks_for_neither_the_command_line_nor_an_extra(module: str) -> None:
+    asked = asked_for_by(module)
+    assert module in asked
+    assert NOT_ASKED_FOR & asked == set()
+
+
+def test_an_import_that_is_guarded_is_noticed_where_the_extra_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "guarded.py").write_text("try:\n    import an_extra_of_nobody.part\nexcept ImportError:\n    pass\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert asked_for_by("guarded") >= {"guarded", "an_extra_of_nobody"}

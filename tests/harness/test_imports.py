@@ -1,33 +1,27 @@
 """Importing a part brings nothing heavier than it along."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.support.imports import asked_for_by
 
 PARTS = ("harness.workspace", "harness.skills", "harness.memory", "harness.heartbeat")
 
 
-def loaded_by(module: str) -> set[str]:
-    code = f"import {module}, sys; print(*sys.modules)"
-    return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
-
-
 def test_reading_a_configuration_loads_no_part_that_is_configured() -> None:
     heavy = {"sqlite3", "watchfiles", "yaml", "json5", "anyio", "regex"}
-    assert loaded_by("harness.config") & {*heavy, *PARTS} == set()
+    assert asked_for_by("harness.config") & {*heavy, *PARTS} == set()
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_no_part_knows_the_configuration(part: str) -> None:
-    assert {name for name in loaded_by(part) if name.startswith("harness.config")} == set()
+    assert {name for name in asked_for_by(part) if name.startswith("harness.config")} == set()
 
 
 def test_settings_are_plain_values() -> None:
     known = {"harness", "harness.clock", "harness.json_value", "harness.lazy"}
-    ours = {name for name in loaded_by("harness.settings") if name.partition(".")[0] == "harness"}
+    ours = {name for name in asked_for_by("harness.settings") if name.partition(".")[0] == "harness"}
     assert {name for name in ours - known if not name.startswith("harness.settings")} == set()
-    assert "pydantic" not in loaded_by("harness.settings")
+    assert "pydantic" not in asked_for_by("harness.settings")
 
 
 RARE_ON_A_TURN = {
@@ -47,4 +41,10 @@ RARE_ON_A_TURN = {
 
 def test_gathering_for_a_turn_loads_nothing_that_few_turns_need() -> None:
     heavy = {"sqlite3", "watchfiles", "yaml", "json5", "regex", "pydantic"}
-    assert loaded_by("harness.gather") & (RARE_ON_A_TURN | heavy) == set()
+    assert asked_for_by("harness.gather") & (RARE_ON_A_TURN | heavy) == set()
+
+
+@pytest.mark.parametrize("module", ["harness", "harness.agent", "harness.gather", "harness.config"])
+def test_the_harness_asks_for_no_backend_command_line_or_extra(module: str) -> None:
+    asked = {name.partition(".")[0] for name in asked_for_by(module)}
+    assert asked & {"codex_bridge", "pydantic_ai", "rich", "typer", "websockets"} == set()
