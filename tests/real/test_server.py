@@ -20,6 +20,7 @@ from codex_bridge.home import Home, child_environment, own_home, private_dir
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, BeginSaying, Reply, Wait, say
 from codex_bridge.process import Launch, app_server, handshake
+from codex_bridge.transports.stdio import TAIL_SIZE, StderrTail, StdioTransport
 from codex_bridge.transports.websocket import TokenFrom, unix_socket, websocket
 from codex_bridge.wire.besides import LOGIN_START, THREAD_READ, LoginParams, ThreadReadParams
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
@@ -165,3 +166,30 @@ async def test_an_answer_is_one_line_however_long(codex: CodexBinary, state: Pat
     async with stage(codex, state, workspace, lambda _: say(long.strip(), pieces=3)) as play:
         result = await play.ask("tell me all")
     assert (result.outcome, len(result.text)) == (Outcome.ANSWERED, len(long) - 1)
+
+
+async def test_fifty_turns_under_a_flood_of_log_lines_are_all_answered(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe that nobody empties would stop the server after 64 KiB."""
+    drained = 0
+
+    def feed(tail: StderrTail, chunk: bytes) -> None:
+        nonlocal drained
+        drained += len(chunk)
+        original(tail, chunk)
+
+    original = StderrTail.feed
+    monkeypatch.setattr(StderrTail, "feed", feed)
+    monkeypatch.setenv("RUST_LOG", "debug")
+    async with stage(codex, state, workspace, lambda request: say("Here.")) as play:
+        answers = [(await play.ask("hello", number=str(number))).text for number in range(50)]
+        server = play.harness.server
+        assert server is not None
+        transport = server.client.transport
+        assert isinstance(transport, StdioTransport)
+        tail = transport.stderr_tail
+    assert answers == ["Here."] * 50
+    assert drained > 20 * 64 * 1024
+    assert 0 < len(tail.encode()) <= TAIL_SIZE
+    assert play.model.token not in tail

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tracemalloc
 from pathlib import Path
 
 import anyio
@@ -171,6 +172,19 @@ def test_of_a_long_stderr_the_last_kilobyte_is_kept_from_the_start_of_a_line() -
     lines = tail.text.splitlines()
     assert lines == [f"line {number}" for number in range(5_000 - len(lines), 5_000)]
     assert TAIL_SIZE - len("line 4999\n") <= len(tail.text) <= TAIL_SIZE
+
+
+def test_a_long_stderr_takes_no_memory() -> None:
+    tail, line = StderrTail(), b"2031-05-06T07:08:09Z DEBUG codex: nothing of interest\n"
+    tail.feed(line)
+    tracemalloc.start()
+    try:
+        for _ in range(1_000):
+            tail.feed(line * 100)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 16 * TAIL_SIZE
 
 
 @pytest.mark.parametrize("letter", ["本", "🦞", "é"])
