@@ -75,6 +75,8 @@ class Verdict:
     failures: tuple[str, ...] = ()
     acknowledged: bool = False
     """The agent itself said, by token or tool, that there is nothing to tell."""
+    withheld: str = ""
+    """What would have been sent, but for `skip`."""
 
 
 def settle(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> Verdict:
@@ -90,7 +92,7 @@ def settle(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> Verdic
     skip = next((reason for reason, applies in _HOLDS if applies(text, facts)), None)
     if skip is not None:
         held = Status.FAILED if facts.failures else Status.HELD
-        return Verdict(held, skip=skip, failures=facts.failures)
+        return Verdict(held, skip=skip, failures=facts.failures, withheld=text)
     return Verdict(status, text, reasoning if facts.include_reasoning else "", failures=facts.failures)
 
 

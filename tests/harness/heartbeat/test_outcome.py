@@ -64,7 +64,9 @@ def test_an_answer_is_told_kept_quiet_or_missed(answer: TextAnswer | HeartbeatAn
 )
 def test_an_alert_is_held_for_a_reason_or_sent(facts: DeliveryFacts, reason: SkipReason | None) -> None:
     sent = Verdict(Status.ALERT, ALERT)
-    assert settle(TextAnswer(ALERT), facts) == (sent if reason is None else Verdict(Status.HELD, skip=reason))
+    assert settle(TextAnswer(ALERT), facts) == (
+        sent if reason is None else Verdict(Status.HELD, skip=reason, withheld=ALERT)
+    )
 
 
 def test_a_channel_that_shows_quiet_heartbeats_gets_a_plain_sentence() -> None:
@@ -84,7 +86,7 @@ def test_a_failed_send_makes_the_heartbeat_a_failed_one_whatever_the_answer_says
     assert settle(TextAnswer("HEARTBEAT_OK"), facts) == Verdict(Status.FAILED, failures=facts.failures)
     assert settle(TextAnswer(ALERT), facts) == Verdict(Status.FAILED, ALERT, failures=facts.failures)
     assert settle(TextAnswer(ALERT), replace(facts, has_target=False)) == Verdict(
-        Status.FAILED, skip=SkipReason.NO_TARGET, failures=facts.failures
+        Status.FAILED, skip=SkipReason.NO_TARGET, failures=facts.failures, withheld=ALERT
     )
 
 
