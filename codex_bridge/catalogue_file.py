@@ -64,7 +64,7 @@ async def catalogue_for(
     from codex_bridge.catalogue_text import UnreadableCatalogueError  # most starts need the facts alone
 
     try:
-        signed_in = _signed_in(home)
+        signed_in = home.signed_in
         stamp = _stamp(binary, signed_in)
         kept = await anyio.to_thread.run_sync(_kept, folder, stamp, now(), signed_in)
         if kept is not None:
@@ -92,10 +92,6 @@ async def _unpatched(binary: CodexBinary, home: Home) -> Catalogue:
     except (OSError, UnreadableCatalogueError) as error:
         logger.warning("the models of %s cannot be read: %s", binary.path, error)
         return UNKNOWN
-
-
-def _signed_in(home: Home) -> bool:
-    return (home.path / "auth.json").is_file()
 
 
 def _stamp(binary: CodexBinary, signed_in: bool) -> str:

@@ -239,6 +239,11 @@ class Home:
     path: Path
     owned: bool
 
+    @property
+    def signed_in(self) -> bool:
+        """Whether Codex keeps a login here; nothing asks whether it is still good."""
+        return (self.path / "auth.json").is_file()
+
 
 def own_home(root: Path, agent: str) -> Home:
     """The home that the bridge keeps for an agent.

@@ -1,30 +1,34 @@
 """What the commands that look at prompts share: which turn they look at, and how it is composed on either harness."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
 
+from codex_bridge.home import state_dir
 from codex_bridge.lanes import HABITS, LanePlan, Standing, lanes_of, plan
+from codex_bridge.params import ThreadSettings
 from codex_bridge.rules import must_be_copied
-from harness.gather import Gathered, Gatherer, Situation
-from harness.habits import Habits
+from codex_bridge.tools import registered
+from harness.gather import Gathered, Gatherer
+from harness.heartbeat.response import HeartbeatResponder
 from harness.inbound import ChatKind, InboundMessage
-from harness.layers import Layer, LayerName, Lifetime, Trust
-from harness.memory.access import Audience
-from harness.prompt.adapters import Adapter, Assembled, LiveFacts, assemble
-from harness.prompt.chat import ChatFacts
-from harness.prompt.facts import Mode, ToolFacts
-from harness.prompt.machine import find_docs, machine_facts
+from harness.inventory import tool_line, tool_lines
+from harness.layers import Composition, LayerName
+from harness.memory.index import MemoryIndex
+from harness.prompt.account import PromptAccount, account_of, really_sent
+from harness.prompt.adapters import Adapter, Assembled
+from harness.prompt.facts import Mode
+from harness.prompt.live import Cause, EmbeddedRuns, of_chat, of_heartbeat, of_message, of_schedule, of_task
 from harness.prompt.registry import installed
-from harness.prompt.tool_list import CORE
-from harness.report import PromptReport, report_of
+from harness.prompt.tool_list import CORE, tools_of
+from harness.report import Circumstances, PromptReport, report_of
 from harness.settings.agent import AgentSettings
-from harness.skills.wording import ReadTool
-from harness.standard_tools import NAMES
-from harness.turns import Trigger
+from harness.standard_tools import NAMES, StandardTools
+from harness.toolbox import ToolTurn
+from harness.tools import Tool
 
-MEMORY_TOOLS: Final = ("memory_search", "memory_get")
-TOOLS: Final = (*CORE, *MEMORY_TOOLS)
+TOOLS: Final = (*CORE, "memory_search", "memory_get")
 """What a gateway offers when nobody says otherwise."""
 ABOVE: Final = "system prompt, above the cache boundary"
 BELOW: Final = "system prompt, below the cache boundary"
@@ -60,13 +64,9 @@ class Chat(Enum):
     SUBAGENT = "subagent"
 
 
-_SITUATIONS: Final = {
-    Chat.OWNER: (Trigger.CHAT, Audience.OWNER),
-    Chat.GROUP: (Trigger.CHAT, Audience.GROUP),
-    Chat.HEARTBEAT: (Trigger.HEARTBEAT, Audience.OWNER),
-    Chat.CRON: (Trigger.CRON, Audience.CRON),
-    Chat.SUBAGENT: (Trigger.CHAT, Audience.SUBAGENT),
-}
+def now() -> str:
+    """The time, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +81,27 @@ class Look:
     model: str = ""
     mode: Mode | None = None
     tools: tuple[str, ...] = TOOLS
+    threads: ThreadSettings = field(default_factory=ThreadSettings)
+    """What a conversation of Codex may do."""
+    at: str = ""
+    """The time of the look, ISO 8601."""
 
     @property
-    def session_key(self) -> str:
-        """The conversation."""
-        agent = self.settings.id
+    def cause(self) -> Cause:
+        """Why there would be a turn."""
         match self.chat:
-            case Chat.CRON | Chat.SUBAGENT:
-                return f"agent:{agent}:{self.chat.value}:look"
+            case _ if self.message is not None:
+                return of_message(self.settings, self.message)
+            case Chat.OWNER:
+                return of_chat(self.settings, self.channel, ChatKind.DIRECT)
             case Chat.GROUP:
-                return f"agent:{agent}:{self.channel}:group:look"
-            case _:
-                return self.message.session_key(agent) if self.message else f"agent:{agent}:{self.channel}:direct:look"
+                return of_chat(self.settings, self.channel, ChatKind.GROUP)
+            case Chat.HEARTBEAT:
+                return of_heartbeat(self.settings, self.channel)
+            case Chat.CRON:
+                return of_schedule(self.settings)
+            case Chat.SUBAGENT:
+                return of_task(self.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,63 +117,74 @@ class OnCodex:
 class Embedded:
     """A turn as a model gets it that does not run on Codex."""
 
-    gathered: Gathered
+    composition: Composition
+    """What the prompt and the message hold, and what neither does."""
     made: Assembled
     report: PromptReport
+    account: PromptAccount
 
 
 async def on_codex(look: Look) -> OnCodex:
     """Compose a turn for Codex."""
-    settings = look.settings
-    gathered = await Gatherer(settings, HABITS).gather(_situation(look, tools=frozenset(MEMORY_TOOLS)))
+    settings, cause = look.settings, look.cause
+    gathered = await Gatherer(settings, HABITS).gather(cause.situation(NAMES))
+    tools = _own_tools(settings, gathered)
+    offered = registered(tools, direct=look.threads.direct_tools, exclude=look.threads.without_tools)
     copied = must_be_copied(settings.workspace, gathered.composition)
     lanes = {name: lane.value for name, lane in lanes_of(copied=copied).items()}
-    lane_plan = plan(gathered.composition, Standing(tuple(sorted(NAMES))), copied=copied)
+    lane_plan = plan(gathered.composition, Standing(offered.names, look.threads.subagents), copied=copied)
     whole = replace(gathered.composition, layers=tuple(each.layer for each in lane_plan.placed))
-    report = report_of(replace(gathered, composition=whole), str(settings.workspace), lanes)
+    manifest = whole.get(LayerName.TOOL_MANIFEST)
+    report = report_of(
+        replace(gathered, composition=whole),
+        _circumstances(look, cause, sandbox=look.threads.sandbox),
+        workspace=str(settings.workspace),
+        lanes=lanes,
+        tools=tool_lines(tool for tool in tools if tool.name in offered.names),
+        tool_list=manifest.text if manifest else "",
+    )
     return OnCodex(gathered, lane_plan, report)
 
 
 async def embedded(look: Look) -> Embedded:
-    """Compose the system prompt of a turn that runs inside the gateway."""
-    settings = look.settings
-    read = next((name for name in look.tools if name.lower() == "read"), "read")
-    gatherer = Gatherer(settings, Habits(), loading=ReadTool(read))
-    gathered = await gatherer.gather(_situation(look, tools=frozenset(look.tools)))
-    trigger, _ = _SITUATIONS[look.chat]
-    live = LiveFacts(
-        session_key=look.session_key,
-        trigger=trigger,
-        mode=look.mode,
-        tools=ToolFacts(names=look.tools),
-        chat=_chat(look),
-        docs=find_docs(settings.workspace),
-        runtime=machine_facts(settings, model=look.model),
+    """Compose the system prompt of a turn that runs inside the gateway, as a live run does."""
+    settings, cause = look.settings, look.cause
+    runs = EmbeddedRuns(settings, tools=look.tools, model=look.model, extensions=installed())
+    gathered, prepared = await runs.prepared(cause, adapter=Adapter.PREVIEW, mode=look.mode)
+    made = prepared.assembled
+    docs = (*made.agent.files, *made.turn.files)
+    whole = really_sent(gathered.composition, made.prompt, docs)
+    listed = tools_of(made.agent.tools, made.agent.surface, acp=made.agent.acp).lines
+    schemas = {tool.name: tool.input_schema for tool in _own_tools(settings, gathered)}
+    report = report_of(
+        replace(gathered, composition=whole),
+        _circumstances(look, cause),
+        workspace=str(settings.workspace),
+        lanes=SIDES,
+        tools=tuple(tool_line(name, summary, schemas.get(name.lower())) for name, summary in map(_named, listed)),
+        tool_list="\n".join(listed),
     )
-    made = assemble(Adapter.PREVIEW, settings, gathered, live, extensions=installed())
-    return Embedded(gathered, made, report_of(gathered, str(settings.workspace), SIDES))
+    return Embedded(whole, made, report, account_of(made.prompt, docs, report.inventory))
 
 
-def _situation(look: Look, *, tools: frozenset[str]) -> Situation:
-    trigger, audience = _SITUATIONS[look.chat]
-    said = look.message
-    words = Layer(
-        LayerName.USER_TEXT,
-        said.key if said else "the person's words",
-        Lifetime.INPUT,
-        Trust.OWNER,
-        said.text if said else "",
+def _own_tools(settings: AgentSettings, gathered: Gathered) -> tuple[Tool, ...]:
+    """The tools that are ours, and not the gateway's; they are looked at and not called, so no index is opened."""
+    box = StandardTools(settings, MemoryIndex(state_dir()))
+    return box.for_turn(ToolTurn(access=gathered.memory.access, responder=HeartbeatResponder(active=False)))
+
+
+def _circumstances(look: Look, cause: Cause, *, sandbox: str = "") -> Circumstances:
+    model = look.model or look.settings.models.primary or ""
+    return Circumstances(
+        generated_at=look.at,
+        agent=look.settings.id,
+        session_key=cause.session_key,
+        provider=model.partition("/")[0] if "/" in model else "",
+        model=model,
+        sandbox=sandbox,
     )
-    return Situation(trigger=trigger, audience=audience, words=words, session_key=look.session_key, tools=tools)
 
 
-def _chat(look: Look) -> ChatFacts | None:
-    if look.chat not in (Chat.OWNER, Chat.GROUP):
-        return None
-    group = look.chat is Chat.GROUP
-    facts = ChatFacts(
-        channel=look.channel,
-        kind=ChatKind.GROUP if group else ChatKind.DIRECT,
-        silence="allow" if group else "disallow",
-    )
-    return replace(facts, id=look.message.chat.id) if look.message else facts
+def _named(line: str) -> tuple[str, str]:
+    name, _, summary = line.removeprefix("- ").partition(": ")
+    return name, summary

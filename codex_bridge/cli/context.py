@@ -10,18 +10,20 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from codex_bridge.cli.composing import Backend, Chat, Look, embedded, on_codex
+from codex_bridge.cli.composing import Backend, Chat, Look, embedded, now, on_codex
 from codex_bridge.cli.options import only
 from codex_bridge.cli.setup import AgentOption, ConfigOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
-from harness.prompt.account import PromptAccount, account_of
-from harness.report import LayerLine, PromptReport, tokens
+from harness.prompt.account import PromptAccount
+from harness.report import PromptReport, tokens
 from harness.workspace.folder import check_folder
 
 MOST_NAMES: Final = 20
 """Skills that the short list names (prompt-builder 13.2)."""
+MOST_TOOLS: Final = 30
+"""Tools that the short list names."""
 MOST_SIZES: Final = 30
-"""Skills that the long list shows with their sizes."""
+"""Skills, and tools, that the long list shows with their sizes."""
 BAR: Final = 50
 """Columns of the longest bar."""
 
@@ -48,9 +50,10 @@ def command(
     harness: Annotated[Backend, typer.Option("--harness", help="Which harness runs the turn.")] = Backend.CODEX,
 ) -> None:
     """Show what the prompt of an agent's next turn is made of, with sizes, lanes and what is left out."""
-    settings = configured(config, agent, workspace).settings
-    check_folder(settings.workspace)
-    report, account = anyio.run(reported, Look(settings=settings, chat=chat), harness)
+    found = configured(config, agent, workspace)
+    check_folder(found.settings.workspace)
+    look = Look(settings=found.settings, threads=found.threads, chat=chat, at=now())
+    report, account = anyio.run(reported, look, harness)
     match view:
         case View.JSON:
             system = {} if account is None else {"systemPrompt": account.as_data()}
@@ -71,7 +74,7 @@ async def reported(look: Look, backend: Backend) -> tuple[PromptReport, PromptAc
     if backend is Backend.CODEX:
         return (await on_codex(look)).report, None
     found = await embedded(look)
-    return found.report, account_of(found.made.prompt, (*found.made.agent.files, *found.made.turn.files))
+    return found.report, found.account
 
 
 def sized(units: int) -> str:
@@ -80,43 +83,88 @@ def sized(units: int) -> str:
 
 
 def _show(out: Console, report: PromptReport, account: PromptAccount | None, *, detail: bool) -> None:
-    out.print(Text("Context of the next turn", style="bold"))
-    out.print(f"Workspace: {report.workspace}")
-    out.print(f"Limits: {report.limits.per_file:,} units a file, {report.limits.total:,} in all")
-    out.print(f"Layers: {sized(report.units)}")
-    if account is not None:
-        out.print(f"System prompt: {sized(account.units)}, of these {account.files_units:,} are project context")
-        out.print(f"Above the cache boundary: {sized(account.stable_units)}, sha256 {account.stable_digest[:16]}")
-    for notice in report.notices:
-        out.print(Text(f"! {notice}", style="yellow"))
+    _heading(out, report, account)
     out.print()
-    rows = [(line.name, _state(line), f"{line.raw:,}", f"{line.kept:,}", line.lane) for line in report.layers]
+    rows = [(line.name, line.fitting.value, f"{line.raw:,}", f"{line.kept:,}", line.lane) for line in report.layers]
     out.print(table("Carried", ("layer", "state", "raw", "kept", "lane"), rows))
     out.print()
     out.print(table("Left out", ("layer", "why"), [(line.name, line.reason) for line in report.left_out]))
     out.print()
     _skills(out, report, detail=detail)
+    _tools(out, report, detail=detail)
     if detail:
         out.print()
-        lanes = [(lane, f"{units:,}", f"~{tokens(units):,}") for lane, units in report.lanes().items()]
-        out.print(table("Lanes", ("lane", "units", "tokens"), lanes))
+        _places(out, report, account)
+        tracked = (account.units if account else report.units) + report.inventory.schema_units
+        out.print(f"\nTracked, schemas included: {sized(tracked)}")
+    # Only a conversation that was running could say.
+    out.print("Tokens of the conversation: not known before a turn.")
 
 
-def _state(line: LayerLine) -> str:
-    return "cut" if line.cut else "whole"
+def _heading(out: Console, report: PromptReport, account: PromptAccount | None) -> None:
+    about = report.about
+    out.print(Text("Context of the next turn", style="bold"))
+    out.print(Text(f"Agent: {about.agent}, conversation {about.session_key}"))
+    out.print(Text(f"Workspace: {report.workspace}"))
+    out.print(f"Limits: {report.limits.per_file:,} units a file, {report.limits.total:,} in all")
+    out.print(f"Sandbox: {about.sandbox or 'as the gateway has it'}")
+    out.print(f"Layers: {sized(report.units)}")
+    if account is not None:
+        out.print(
+            f"System prompt ({about.source.value}): {sized(account.units)}, of these {account.files_units:,} are "
+            "project context"
+        )
+        out.print(f"Above the cache boundary: {sized(account.stable_units)}, sha256 {account.stable_digest[:16]}")
+    for notice in report.notices:
+        out.print(Text(f"! {notice}", style="yellow"))
 
 
 def _skills(out: Console, report: PromptReport, *, detail: bool) -> None:
-    total = sum(line.units for line in report.skills)
-    out.print(f"Skills: {len(report.skills)} listed, {sized(total)}")
-    if detail:
-        largest = sorted(report.skills, key=lambda line: (-line.units, line.name))[:MOST_SIZES]
+    found = report.inventory.skills
+    out.print(f"Skills: {len({line.name for line in found})} listed, {sized(report.inventory.skills_units)}")
+    if detail and found:
+        largest = sorted(found, key=lambda line: (-line.units, line.name))[:MOST_SIZES]
         out.print(table("Largest skills", ("skill", "units"), [(line.name, f"{line.units:,}") for line in largest]))
+    elif found:
+        out.print(Text(_named([line.name for line in found], MOST_NAMES)))
+
+
+def _tools(out: Console, report: PromptReport, *, detail: bool) -> None:
+    inventory = report.inventory
+    out.print(f"Tools: {len(inventory.tools)} offered, listed in {sized(inventory.tool_list_units)}")
+    unknown = inventory.unknown_schemas
+    more = f"; the gateway has {unknown} more" if unknown else ""
+    out.print(f"Tool schemas: {sized(inventory.schema_units)} beside the prompt{more}")
+    if detail and inventory.tools:
+        largest = sorted(inventory.tools, key=lambda line: (-(line.schema_units or 0), -line.summary_units, line.name))
+        rows = [
+            (line.name, f"{line.summary_units:,}", _known(line.schema_units), _known(line.properties))
+            for line in largest[:MOST_SIZES]
+        ]
+        out.print(table("Largest tools", ("tool", "summary", "schema", "arguments"), rows))
+    elif inventory.tools:
+        out.print(Text(_named([line.name for line in inventory.tools], MOST_TOOLS)))
+
+
+def _known(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _named(names: list[str], most: int) -> str:
+    more = len(names) - most
+    return "  " + ", ".join(names[:most]) + (f" … (+{more} more)" if more > 0 else "")
+
+
+def _places(out: Console, report: PromptReport, account: PromptAccount | None) -> None:
+    if account is None:
+        lanes = [(lane, f"{units:,}", f"~{tokens(units):,}") for lane, units in report.lanes().items()]
+        out.print(table("Lanes", ("lane", "units", "tokens"), lanes))
         return
-    names = [line.name for line in report.skills[:MOST_NAMES]]
-    more = len(report.skills) - len(names)
-    if names:
-        out.print("  " + ", ".join(names) + (f" … (+{more} more)" if more > 0 else ""))
+    rows = [
+        (line.name, "above" if line.stable else "below", f"{line.units:,}", line.digest[:8])
+        for line in account.sections
+    ]
+    out.print(table("Sections", ("section", "boundary", "units", "sha256"), rows))
 
 
 def _map(out: Console, report: PromptReport) -> None:

@@ -14,7 +14,7 @@ from codex_bridge.binary import find_codex
 from codex_bridge.cli.composing import Look, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
-from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
+from codex_bridge.config import binary_path
 from codex_bridge.errors import BinaryNotFoundError
 from codex_bridge.lanes import HABITS
 from harness.config import describe
@@ -67,7 +67,7 @@ def examine(found: Configured) -> list[Check]:
         check_folder(settings.workspace)
     except WorkspaceError as error:
         return [*checks, Check("workspace", sound=False, text=str(error))]
-    report = anyio.run(on_codex, Look(settings=settings)).report
+    report = anyio.run(on_codex, Look(settings=settings, threads=found.threads)).report
     gatherer = Gatherer(settings, HABITS)
     survey = gatherer.library.survey(settings.skills.rules, gatherer.options)
     return [
@@ -93,11 +93,10 @@ def _config(found: Configured) -> list[Check]:
 
 
 def _codex(found: Configured) -> list[Check]:
-    codex = found.config.section(PATH, CodexConfig)
-    threads = thread_settings(codex, os.environ)
+    threads = found.threads
     checks = [Check("codex", sound=True, text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}.")]
     try:
-        binary = find_codex(binary_path(codex, os.environ))
+        binary = find_codex(binary_path(found.codex, os.environ))
     except BinaryNotFoundError as error:
         return [*checks, Check("codex", sound=False, text=str(error))]
     return [*checks, Check("codex", sound=True, text=f"{binary.path} from {binary.source}.")]

@@ -15,7 +15,7 @@ from codex_bridge.binary import find_codex
 from codex_bridge.cli.options import only
 from codex_bridge.cli.setup import AgentOption, CodexOption, ConfigOption, HomeOption, configured, home_named
 from codex_bridge.client import Client, refuse_all
-from codex_bridge.config import PATH, CodexConfig, binary_path
+from codex_bridge.config import binary_path
 from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.home import state_dir
 from codex_bridge.process import Launch, app_server
@@ -60,7 +60,7 @@ def command(
 ) -> None:
     """Sign in the Codex home of an agent, once; Codex keeps and renews the login by itself."""
     found = configured(config, agent, None)
-    codex = codex or binary_path(found.config.section(PATH, CodexConfig), os.environ)
+    codex = codex or binary_path(found.codex, os.environ)
     key = _api_key(key_variable) if way is Way.API_KEY else None
     anyio.run(_login, way, key, found.settings.id, codex, codex_home)
 

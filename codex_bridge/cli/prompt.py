@@ -11,7 +11,7 @@ import anyio
 import typer
 from rich.text import Text
 
-from codex_bridge.cli.composing import ABOVE, BELOW, TOOLS, Backend, Chat, Look, embedded, on_codex
+from codex_bridge.cli.composing import ABOVE, BELOW, TOOLS, Backend, Chat, Look, embedded, now, on_codex
 from codex_bridge.cli.options import CHANNEL, apart, like, only
 from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
@@ -20,7 +20,6 @@ from harness.errors import HarnessError
 from harness.inbound import ChatKind
 from harness.layers import LeftOut
 from harness.plain import in_workspace
-from harness.prompt.account import account_of
 from harness.prompt.boundary import MARKER
 from harness.prompt.facts import Mode
 from harness.prompt.render import digest_of
@@ -108,9 +107,11 @@ def command(
 
     With --diff, exits with 1 when the two prompts differ.
     """
-    settings = configured(config, agent, workspace).settings
+    found = configured(config, agent, workspace)
     look = Look(
-        settings=settings,
+        settings=found.settings,
+        threads=found.threads,
+        at=now(),
         chat=chat,
         channel=channel.strip().lower(),
         mode=mode,
@@ -168,10 +169,10 @@ async def compose(look: Look, backend: Backend) -> Shown:
         whole = "\n\n".join(f"=== {part.place} ===\n{part.text}" for part in parts)
         return Shown(backend, parts, plan.left_out, whole, (), found.report.as_data())
     inside = await embedded(look)
-    made, composition = inside.made, inside.gathered.composition
+    made = inside.made
     parts = tuple(Part(each.name, ABOVE if each.stable else BELOW, each.text) for each in made.prompt.sections)
-    account = account_of(made.prompt, (*made.agent.files, *made.turn.files)).as_data()
-    return Shown(backend, parts, composition.left_out, made.prompt.text, made.problems, account)
+    account = inside.account.as_data()
+    return Shown(backend, parts, inside.composition.left_out, made.prompt.text, made.problems, account)
 
 
 def as_data(shown: Shown) -> dict[str, object]:

@@ -15,6 +15,7 @@ from codex_bridge.bridge import TURN_DEADLINE, CodexHarness, CodexSettings, code
 from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
 from codex_bridge.lanes import HABITS
+from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch
 from codex_bridge.providers import Provider
 from codex_bridge.turn import CodexTurn
@@ -31,6 +32,9 @@ from harness.store.bindings import bindings_at
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
 """The model that the stand-in plays: the one the prompt snapshots are pinned to."""
+
+STORE: Final = "bridge.sqlite"
+"""The file, in an agent's folder, of its conversations."""
 
 AgentOption = Annotated[
     str | None,
@@ -75,6 +79,16 @@ class Configured:
 
     config: Config
     settings: AgentSettings
+
+    @property
+    def codex(self) -> CodexConfig:
+        """What the configuration says about Codex."""
+        return self.config.section(PATH, CodexConfig)
+
+    @property
+    def threads(self) -> ThreadSettings:
+        """What conversations may do: the configuration, and the environment over it."""
+        return thread_settings(self.codex, os.environ)
 
 
 class UnknownAgentError(HarnessError):
@@ -177,7 +191,7 @@ async def running(
         for notice in (await gatherer.prepare(root)).notices:
             print(f"[{notice.text}]", file=sys.stderr)
     async with (
-        bindings_at(folder / "bridge.sqlite") as bindings,
+        bindings_at(folder / STORE) as bindings,
         codex_harness(chosen, bindings) as harness,
     ):
         with MemoryIndex(folder) as index:

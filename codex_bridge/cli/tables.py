@@ -9,7 +9,7 @@ from rich.text import Text
 
 WIDTH: Final = 118
 """Columns when the output is no terminal."""
-NUMBERS: Final = frozenset({"size", "raw", "kept", "units", "tokens"})
+NUMBERS: Final = frozenset({"size", "raw", "kept", "units", "tokens", "summary", "schema", "arguments"})
 
 
 def console() -> Console:

@@ -10,6 +10,8 @@ from typing import Annotated
 import anyio
 import typer
 
+from codex_bridge.cli.composing import now
+from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
 from codex_bridge.cli.setup import (
     LOOPBACK_MODEL,
     AgentOption,
@@ -22,8 +24,7 @@ from codex_bridge.cli.setup import (
     configured,
     running,
 )
-from codex_bridge.config import PATH, CodexConfig
-from codex_bridge.home import state_dir
+from codex_bridge.home import agent_dir, state_dir
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
@@ -54,13 +55,12 @@ def command(
     if found.config.findings:
         count = len(found.config.findings)
         print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)
-    codex_config = found.config.section(PATH, CodexConfig)
     how = partial(
         running,
         found.settings,
         codex=codex,
         codex_home=codex_home,
-        codex_config=codex_config,
+        codex_config=found.codex,
         # A folder that somebody names is taken as it is, and a mistyped one is not made.
         prepare=workspace is None,
     )
@@ -122,9 +122,11 @@ async def _run(
             model = model or LOOPBACK_MODEL
         live = await stack.enter_async_context(how(provider=provider, model=model, root=root))
         turn = await live.agent.receive(message)
-        if as_json:
-            return await turn.result()
-        return await _show(turn)
+        try:
+            return await turn.result() if as_json else await _show(turn)
+        finally:
+            if turn.thread is not None:  # it got as far as to be sent
+                LastPrompts(agent_dir(root, live.agent.gatherer.settings.id)).keep(prompt_of(turn, now()))
 
 
 async def _show(turn: CodexTurn) -> TurnResult:

@@ -8,7 +8,7 @@ from harness.config.heartbeat_rules import heartbeat_of, visibility_of
 from harness.config.levels import filled
 from harness.config.model_rules import models_of
 from harness.config.read import Config
-from harness.config.replies import ELSEWHERE, gpt5_personality
+from harness.config.replies import ELSEWHERE, gpt5_personality, silent_reply
 from harness.config.root import OpenClawConfig
 from harness.config.roster import agent_id_of, default_agent_id, entry_of, workspace_of
 from harness.config.skill_rules import skills_of
@@ -112,5 +112,10 @@ def _owner(values: OpenClawConfig) -> OwnerSettings:
 def _replies(values: OpenClawConfig) -> ReplySettings:
     written = values.messages
     return ReplySettings(
-        visible=written.visible_replies, group_visible=written.group_chat.visible_replies or written.visible_replies
+        visible=written.visible_replies,
+        group_visible=written.group_chat.visible_replies or written.visible_replies,
+        group_silence=silent_reply(values, surface="", conversation="group"),
+        surface_silence={
+            name: silent_reply(values, surface=name, conversation="group") for name in sorted(values.surfaces)
+        },
     )

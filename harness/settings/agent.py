@@ -95,6 +95,14 @@ class ReplySettings:
 
     visible: VisibleReplies | None = None
     group_visible: VisibleReplies | None = None
+    group_silence: Permission = "allow"
+    """Whether an agent may answer a group with nothing."""
+    surface_silence: Mapping[str, Permission] = field(default_factory=dict[str, Permission])
+    """The same on the channels that say so themselves."""
+
+    def silence(self, channel: str) -> Permission:
+        """Say whether an agent may answer a group of this channel with nothing (prompt-builder 11.1)."""
+        return self.surface_silence.get(channel, self.group_silence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,6 +118,26 @@ def test_a_new_agent_gets_its_workspace_with_its_first_turn(codex: CodexBinary, 
     ]  # fmt: skip
 
 
+def test_status_tells_of_the_turn_before(codex: CodexBinary, state: Path) -> None:
+    arguments = ("turn", "--payload", str(SAMPLE / "update.json"), "--workspace", str(SAMPLE / "workspace"))
+    turn = json.loads(run(codex, state, *arguments, "--loopback", "--json").stdout)
+    root = str(state / ".local/state/openclaw-codex-bridge/loopback")
+    done = run(codex, state, "status", "--workspace", str(SAMPLE / "workspace"), "--json", CODEX_BRIDGE_STATE_DIR=root)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    session = "agent:main:telegram:direct:555010203"
+    assert [(each["sessionKey"], each["thread"]) for each in found["conversations"]] == [
+        (session, turn["result"]["thread"])
+    ]
+    last = found["lastPrompt"]
+    assert (last["sessionKey"], last["model"], last["units"]) == (session, "gpt-5.5", sum(last["lanes"].values()))
+    assert set(last["layers"]) >= set(SENTINELS)
+    # The next message finds the same workspace; only its words are not known yet.
+    assert found["nextPrompt"]["units"] == last["units"] - last["layers"]["message/text"]
+    assert found["codex"]["version"].startswith("0.")
+    assert found["home"]["signedIn"] is False
+
+
 def test_a_turn_for_a_person_prints_the_answer_alone(codex: CodexBinary, state: Path) -> None:
     update = (SAMPLE / "update.json").read_text("utf-8")
     done = run(

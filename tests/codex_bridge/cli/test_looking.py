@@ -194,7 +194,7 @@ def test_context_accounts_for_every_layer(place: Path) -> None:
         "workspace/BOOTSTRAP.md": "the file does not exist",
         "workspace/MEMORY.md": "the memory tools serve this workspace",
     }
-    assert [skill["name"] for skill in report["skills"]] == ["broken", "good"]
+    assert [skill["name"] for skill in report["skills"]["entries"]] == ["broken", "good"]
     assert report["units"] == sum(line["kept"] for line in report["layers"])
     assert [notice.partition(" ")[0] for notice in report["notices"]] == [f"{workspace}/USER.md", "SOUL.md"]
 
@@ -203,7 +203,7 @@ def test_context_tells_a_person_the_same(place: Path) -> None:
     lines = [" ".join(line.split()) for line in run(place, "context", "list").splitlines()]
     assert "Limits: 20,000 units a file, 60,000 in all" in lines
     lane = "turn/start · collaborationMode.settings.developer_instructions"
-    assert f"workspace/SOUL.md cut 29,999 19,999 {lane}" in lines
+    assert f"workspace/SOUL.md TRUNCATED 29,999 19,999 {lane}" in lines
     assert "broken, good" in lines
     detail = run(place, "context", "detail")
     assert "Largest skills" in detail

@@ -1,14 +1,45 @@
 """`prompt` and `context --harness embedded`: what a model gets that does not run on Codex, and what Codex gets."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 from typer.testing import CliRunner
 
 from codex_bridge.cli.app import app
+from codex_bridge.cli.composing import Look, on_codex
+from codex_bridge.cli.context import sized
+from codex_bridge.lanes import HABITS, plan
+from codex_bridge.lanes import Standing as LaneStanding
+from harness.agent import Agent
+from harness.channels import telegram
+from harness.config import load_config, read_tree, resolve_agent, this_machine
+from harness.gather import Gatherer, Situation
+from harness.habits import Habits
+from harness.inbound import ChatKind
+from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.memory.access import Audience
+from harness.memory.arguments import GET_SCHEMA
+from harness.memory.index import MemoryIndex
+from harness.plain import in_workspace
+from harness.prompt.adapters import Adapter, LiveFacts
 from harness.prompt.boundary import MARKER
+from harness.prompt.chat import ChatFacts
+from harness.prompt.facts import ToolFacts
+from harness.prompt.machine import find_docs, machine_facts
+from harness.prompt.prepare import prepare
+from harness.prompt.tool_list import CORE
+from harness.skills.wording import ReadTool
+from harness.standard_tools import StandardTools
+from harness.testing.scenarios import SAMPLE, scenario_folders
+from harness.turns import Trigger
+from tests.harness.test_agent import Recording
+
+SCENARIO = next(folder for folder in scenario_folders() if folder.name == "telegram-direct")
 
 
 @pytest.fixture
@@ -127,5 +158,110 @@ def test_context_accounts_for_the_system_prompt_of_the_embedded_harness(place: P
     assert lanes["workspace/SOUL.md"] == "system prompt, above the cache boundary"
     assert lanes["workspace/MEMORY.md"] == "system prompt, below the cache boundary"
     listed = run(place, "context", "--harness", "embedded")
-    assert f"System prompt: {prompt['units']:,} units" in listed
+    assert f"System prompt (estimate): {prompt['units']:,} units" in listed
     assert f"sha256 {prompt['account']['stable']['hash'][:16]}" in listed
+
+
+async def test_the_preview_of_a_scenario_has_the_bytes_that_its_payload_makes_a_live_run_compose(place: Path) -> None:
+    """S05: the payload is received here, and the prompt put together fact by fact."""
+    payload = json.loads((SCENARIO / "update.json").read_text("utf-8"))
+    message = telegram.from_update(payload)
+    machine = this_machine()
+    settings = in_workspace(resolve_agent(load_config(machine), "main", machine), SAMPLE)
+    key = f"agent:main:telegram:direct:{payload['message']['chat']['id']}"
+    words = Layer(LayerName.USER_TEXT, message.key, Lifetime.INPUT, Trust.OWNER, payload["message"]["text"])
+    tools = (*CORE, "memory_search", "memory_get")
+    gathered = await Gatherer(settings, Habits(), loading=ReadTool("read")).gather(
+        Situation(trigger=Trigger.CHAT, audience=Audience.OWNER, words=words, session_key=key, tools=frozenset(tools))
+    )
+    facts = LiveFacts(
+        session_key=key,
+        tools=ToolFacts(names=tools),
+        chat=ChatFacts(channel="telegram", kind=ChatKind.DIRECT, id=str(payload["message"]["chat"]["id"])),
+        docs=find_docs(SAMPLE),
+        runtime=machine_facts(settings, model="gpt-5.5"),
+    )
+    live = await prepare(Adapter.EMBEDDED, settings, gathered, facts)
+    # The command has an event loop of its own.
+    shown = await anyio.to_thread.run_sync(lambda: run(place, "prompt", "--scenario", "telegram-direct", "--text"))
+    assert shown == live.system_prompt + "\n"
+
+
+async def test_the_fields_shown_for_codex_are_made_of_what_an_agent_hands_to_its_backend(place: Path) -> None:
+    message = telegram.from_update(json.loads((SCENARIO / "update.json").read_text("utf-8")))
+    settings = in_workspace(resolve_agent(read_tree({}, this_machine()), "main", this_machine()), place / "w")
+    with MemoryIndex(place / "state") as index:
+        agent = Agent(Recording(), Gatherer(settings, HABITS), toolbox=StandardTools(settings, index))
+        request = (await agent.receive(message)).request
+    shown = await on_codex(Look(settings=settings, message=message))
+    assert shown.gathered.composition == request.composition
+    names = tuple(sorted(tool.name for tool in request.tools))
+    assert [line.name for line in shown.report.inventory.tools] == list(names)
+    assert shown.lanes == plan(request.composition, LaneStanding(names), copied=False)
+
+
+@pytest.mark.parametrize("harness", ["codex", "embedded"])
+def test_context_shows_what_the_schemas_of_tools_add(place: Path, harness: str) -> None:
+    """S67."""
+    tools = json.loads(run(place, "context", "json", "--harness", harness))["tools"]
+    line = next(each for each in tools["entries"] if each["name"] == "memory_get")
+    text = json.dumps(GET_SCHEMA, separators=(",", ":"), sort_keys=True)
+    assert (line["schemaUnits"], line["schemaHash"], line["propertiesCount"]) == (
+        len(text), sha256(text.encode()).hexdigest(), len(GET_SCHEMA["properties"])  # type: ignore[arg-type]
+    )  # fmt: skip
+    known = [each["schemaUnits"] for each in tools["entries"] if each["schemaUnits"] is not None]
+    assert tools["schemaUnits"] == sum(known)
+    listed = [" ".join(text.split()) for text in run(place, "context", "--harness", harness).splitlines()]
+    count, unknown = len(tools["entries"]), len(tools["entries"]) - len(known)
+    assert any(text.startswith(f"Tools: {count} offered, listed in {tools['listUnits']:,} units") for text in listed)
+    more = f"; the gateway has {unknown} more" if unknown else ""
+    assert f"Tool schemas: {sized(tools['schemaUnits'])} beside the prompt{more}" in listed
+    assert "memory_get" in " ".join(listed)
+    detail = [text.split() for text in run(place, "context", "detail", "--harness", harness).splitlines()]
+    assert ["memory_get", f"{line['summaryUnits']}", f"{line['schemaUnits']}", "3"] in detail
+
+
+def test_context_tells_missing_files_from_whole_ones(place: Path) -> None:
+    """The prompt holds a marker where a file is not."""
+    report = json.loads(run(place, "context", "json", "--harness", "embedded"))
+    states = {line["name"]: (line["state"], line["raw"]) for line in report["layers"]}
+    assert states["workspace/SOUL.md"] == ("OK", 18)
+    assert states["workspace/USER.md"] == ("MISSING", 0)
+    (place / "w" / "USER.md").write_text("x" * 30_000, encoding="utf-8")
+    listed = [" ".join(text.split()) for text in run(place, "context", "--harness", "embedded").splitlines()]
+    assert "workspace/USER.md TRUNCATED 30,000 19,999 system prompt, above the cache boundary" in listed
+    assert any(text.startswith("workspace/TOOLS.md MISSING 0 ") for text in listed)
+
+
+@pytest.mark.parametrize("who", ["owner", "group", "heartbeat", "cron", "subagent"])
+def test_context_says_on_which_side_of_the_boundary_a_layer_really_is(place: Path, who: str) -> None:
+    """S62, and nothing is said to be carried that the prompt has no section for."""
+    for name in ("USER.md", "IDENTITY.md", "TOOLS.md", "HEARTBEAT.md"):
+        (place / "w" / name).write_text(f"{name} says hello", encoding="utf-8")
+    report = json.loads(run(place, "context", "json", "--harness", "embedded", "--for", who))
+    above, _, below = run(place, "prompt", "--text", "--for", who).partition(MARKER)
+    for line in report["layers"]:
+        text = f"{Path(line['source']).name} says hello"
+        if line["name"].startswith("workspace/"):
+            assert (text in above, text in below) == ("above" in line["lane"], "below" in line["lane"])
+    carried = {line["name"] for line in report["layers"]}
+    assert ("gateway/memory-note" in carried) == ("## Memory Recall" in below)
+    assert ("gateway/heartbeat-guidance" in carried) == ("## Heartbeats" in below)
+
+
+def test_context_accounts_for_skills_in_the_prompt(place: Path) -> None:
+    """Prompt-builder 13.1."""
+    skill = place / "w" / "skills" / "tide" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: tide\ndescription: reads the tables\n---\n", encoding="utf-8")
+    for harness in ("codex", "embedded"):
+        report = json.loads(run(place, "context", "json", "--harness", harness))
+        skills = report["skills"]
+        layer = next(line for line in report["layers"] if line["name"] == "gateway/skills")
+        assert [each["name"] for each in skills["entries"]] == ["tide"]
+        assert skills["promptUnits"] == layer["kept"] > skills["entries"][0]["blockUnits"] > 0
+        assert (report["source"], report["agent"]) == ("estimate", "main")
+    report = json.loads(run(place, "context", "json", "--harness", "embedded"))
+    assert report["systemPrompt"]["skills"] == report["skills"]
+    none = data(place, "--mode", "none")["account"]
+    assert (none["skills"]["entries"], none["files"]) == ([], [])

@@ -1,0 +1,217 @@
+"""`codex-bridge status`: an agent at a glance, from what is on this machine now; asks no model and starts no server."""
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from rich.text import Text
+
+from codex_bridge.binary import CodexBinary, find_codex
+from codex_bridge.cli.composing import Look, now, on_codex
+from codex_bridge.cli.last_prompt import LastPrompt, LastPrompts
+from codex_bridge.cli.setup import (
+    STORE,
+    AgentOption,
+    CodexOption,
+    ConfigOption,
+    Configured,
+    HomeOption,
+    JsonOption,
+    WorkspaceOption,
+    configured,
+    home_named,
+)
+from codex_bridge.cli.tables import console, table
+from codex_bridge.config import binary_path
+from codex_bridge.errors import BinaryNotFoundError
+from codex_bridge.home import Home, agent_dir, child_environment, state_dir
+from harness.errors import StoreError, WorkspaceError
+from harness.report import PromptReport, tokens
+from harness.store.bindings import Listed, listed
+from harness.workspace.folder import check_folder
+
+MOST_SHOWN: Final = 10
+"""Conversations that a person is shown; --json has all."""
+PATIENCE: Final = 10.0
+"""Seconds for a binary to say its version; it takes a tenth of one."""
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is known of an agent."""
+
+    found: Configured
+    binary: CodexBinary | None
+    version: str
+    """Of the binary; empty when it did not say."""
+    home: Home
+    conversations: tuple[Listed, ...]
+    last: LastPrompt | None
+    next: PromptReport | None
+    """What the owner's next message would carry; None without a workspace."""
+    problems: tuple[str, ...]
+    """One sentence for each thing that could not be looked at."""
+
+
+def command(
+    workspace: WorkspaceOption = None,
+    config: ConfigOption = None,
+    agent: AgentOption = None,
+    codex: CodexOption = None,
+    codex_home: HomeOption = "own",
+    as_json: JsonOption = False,
+) -> None:
+    """Show an agent at a glance: workspace, binary, home, login, conversations, and how large its prompts are."""
+    status = look(configured(config, agent, workspace), codex, codex_home)
+    if as_json:
+        print(json.dumps(as_data(status), ensure_ascii=False, indent=2))
+    else:
+        _show(status)
+
+
+def look(found: Configured, codex: Path | None, codex_home: str) -> Status:
+    """Look at everything.
+
+    Raises:
+        HomeMissingError: The home that was named is not there.
+    """
+    settings, root, problems = found.settings, state_dir(), list[str]()
+    home = home_named(codex_home, settings.id, root)
+    folder = agent_dir(root, settings.id)
+    binary = None
+    try:
+        binary = find_codex(codex or binary_path(found.codex, os.environ))
+    except BinaryNotFoundError as error:
+        problems.append(str(error))
+    conversations: list[Listed] = []
+    try:
+        conversations = listed(folder / STORE)
+    except StoreError as error:
+        problems.append(str(error))
+    upcoming = None
+    try:
+        check_folder(settings.workspace)
+        upcoming = anyio.run(on_codex, Look(settings=settings, threads=found.threads, at=now())).report
+    except WorkspaceError as error:
+        problems.append(str(error))
+    return Status(
+        found=found,
+        binary=binary,
+        version=_version(binary, home) if binary else "",
+        home=home,
+        conversations=tuple(conversations),
+        last=LastPrompts(folder).read(),
+        next=upcoming,
+        problems=tuple(problems),
+    )
+
+
+def as_data(status: Status) -> dict[str, Any]:
+    """The status as JSON data."""
+    found, settings = status.found, status.found.settings
+    return {
+        "agent": {"id": settings.id, "name": settings.name, "default": settings.is_default},
+        "config": {
+            "path": str(found.config.path) if found.config.path else None, "findings": len(found.config.findings)
+        },
+        "workspace": str(settings.workspace),
+        "harness": "codex",
+        "model": settings.models.primary,
+        "sandbox": found.threads.sandbox,
+        "approvals": found.threads.approval_policy,
+        "codex": None if status.binary is None else {
+            "path": str(status.binary.path), "source": status.binary.source, "version": status.version or None
+        },
+        "home": {"path": str(status.home.path), "own": status.home.owned, "signedIn": status.home.signed_in},
+        "conversations": [
+            {"backend": each.binding.backend, "sessionKey": each.binding.session_key,
+             "thread": each.binding.conversation, "usedAt": _time(each.used_at), "exchanges": each.exchanges}
+            for each in status.conversations
+        ],
+        "lastPrompt": status.last.as_data() if status.last else None,
+        "nextPrompt": None if status.next is None else {
+            "units": status.next.units, "tokens": tokens(status.next.units),
+            "toolSchemaUnits": status.next.inventory.schema_units, "skills": len(status.next.inventory.skills),
+            "notices": list(status.next.notices),
+        },
+        "problems": list(status.problems),
+    }  # fmt: skip
+
+
+def _show(status: Status) -> None:
+    out, found, settings = console(), status.found, status.found.settings
+    name = f", {settings.name}" if settings.name else ""
+    binary = status.binary
+    count = len(found.config.findings)
+    wrong = f", {count} problem(s): see codex-bridge doctor" if count else ""
+    login = "signed in" if status.home.signed_in else "not signed in: run codex-bridge login"
+    rows = [
+        ("agent", f"{settings.id}{name}{' (the default)' if settings.is_default else ''}"),
+        ("workspace", str(settings.workspace)),
+        ("config", f"{found.config.path or 'no file'}{wrong}"),
+        ("harness", f"codex, model {settings.models.primary or 'as Codex chooses'}"),
+        ("may", f"sandbox {found.threads.sandbox}, approvals {found.threads.approval_policy}"),
+        ("codex", f"{status.version or 'of unknown version'}, {binary.path} from {binary.source}" if binary else "-"),
+        ("home", f"{status.home.path}, {login}"),
+        ("last prompt", _last(status.last)),
+        ("next prompt", _next(status.next)),
+    ]  # fmt: skip
+    out.print(table("Status", ("what", "how it is"), rows))
+    out.print()
+    lines: list[tuple[str, ...]] = [
+        (each.binding.session_key, f"{each.exchanges:,}", _time(each.used_at) or "-", each.binding.conversation)
+        for each in status.conversations[:MOST_SHOWN]
+    ]
+    if lines:
+        out.print(table("Conversations", ("chat", "exchanges", "last used", "thread"), lines))
+    else:
+        out.print("No conversations yet.")
+    if len(status.conversations) > MOST_SHOWN:
+        out.print(f"and {len(status.conversations) - MOST_SHOWN} more; --json has all.")
+    for problem in status.problems:
+        out.print(Text(f"! {problem}", style="yellow"), soft_wrap=True)
+
+
+def _last(last: LastPrompt | None) -> str:
+    if last is None:
+        return "none was sent from this command line"
+    return f"{_sized(last.units)} for {last.session_key}, {last.at}"
+
+
+def _next(report: PromptReport | None) -> str:
+    if report is None:
+        return "-"
+    beside = f", tool schemas {report.inventory.schema_units:,}, {len(report.inventory.skills)} skills"
+    cut = f"; {len(report.notices)} notice(s): see codex-bridge context" if report.notices else ""
+    return f"{_sized(report.units)} without the words{beside}{cut}"
+
+
+def _sized(units: int) -> str:
+    return f"{units:,} units (~{tokens(units):,} tokens)"
+
+
+def _time(seconds: float) -> str | None:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else None
+
+
+def _version(binary: CodexBinary, home: Home) -> str:
+    try:
+        told = subprocess.run(
+            [binary.path, "--version"],
+            env=dict(child_environment(home.path).passed),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    version = _VERSION.search(told.decode("utf-8", "replace"))
+    return version.group() if version else ""

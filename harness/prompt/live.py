@@ -1,0 +1,177 @@
+"""From what causes a turn to the prompt of a run inside the gateway: the one way of a live run and of its preview.
+
+A message, a chat in which nobody has written yet, or the clock becomes a `Cause`; `EmbeddedRuns` gathers for it and
+lets the adapter assemble (S04, S05).
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from harness.gather import Gathered, Gatherer, Situation
+from harness.habits import Habits
+from harness.heartbeat.wording import ack_convention
+from harness.inbound import ChatKind, InboundMessage
+from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.memory.access import Audience
+from harness.memory.daily import bare_reset
+from harness.prompt.adapters import Adapter, LiveFacts
+from harness.prompt.chat import ChatFacts
+from harness.prompt.facts import Delivery, Mode, ToolFacts
+from harness.prompt.hooks import PromptHooks
+from harness.prompt.machine import find_docs, machine_facts
+from harness.prompt.prepare import Prepared, prepare
+from harness.prompt.registry import Extensions
+from harness.settings.agent import AgentSettings
+from harness.settings.memory import ResetAction
+from harness.skills.wording import ReadTool
+from harness.turns import Trigger
+
+READ: Final = "read"
+"""The tool by which a model opens the file of a skill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why there is a turn, and who reads along."""
+
+    trigger: Trigger
+    audience: Audience
+    session_key: str
+    words: Layer
+    chat: ChatFacts | None = None
+    """None for a turn that no chat caused."""
+    reset: ResetAction | None = None
+
+    def situation(self, tools: frozenset[str]) -> Situation:
+        """What is gathered for."""
+        return Situation(
+            trigger=self.trigger,
+            audience=self.audience,
+            words=self.words,
+            session_key=self.session_key,
+            tools=tools,
+            ack=ack_convention(tools),
+            reset=self.reset,
+        )
+
+
+def of_message(settings: AgentSettings, message: InboundMessage) -> Cause:
+    """The cause that somebody wrote a message; whom the channel lets into a direct chat is the owner."""
+    group = message.chat.kind is ChatKind.GROUP
+    words = Layer(
+        LayerName.USER_TEXT, message.key, Lifetime.INPUT, Trust.OUTSIDER if group else Trust.OWNER, message.text
+    )
+    chat = chat_facts(settings, message.channel, message.chat.kind, id=message.chat.id, title=message.chat.title)
+    return Cause(
+        trigger=Trigger.CHAT,
+        audience=Audience.GROUP if group else Audience.OWNER,
+        session_key=message.session_key(settings.id),
+        words=words,
+        chat=chat,
+        reset=bare_reset(message.text),
+    )
+
+
+def of_chat(settings: AgentSettings, channel: str, kind: ChatKind) -> Cause:
+    """The cause that somebody will write in some chat of this kind."""
+    group = kind is ChatKind.GROUP
+    return Cause(
+        trigger=Trigger.CHAT,
+        audience=Audience.GROUP if group else Audience.OWNER,
+        session_key=f"agent:{settings.id}:{channel}:{kind.value}:{_SOMEBODY}",
+        words=_unsaid(Trust.OUTSIDER if group else Trust.OWNER),
+        chat=chat_facts(settings, channel, kind),
+    )
+
+
+def of_heartbeat(settings: AgentSettings, channel: str) -> Cause:
+    """The cause that it is time for a heartbeat in the owner's chat."""
+    key = f"agent:{settings.id}:{channel}:{ChatKind.DIRECT.value}:{_SOMEBODY}"
+    return Cause(
+        trigger=Trigger.HEARTBEAT, audience=Audience.OWNER, session_key=key, words=_unsaid(Trust.OPERATOR)
+    )  # fmt: skip
+
+
+def of_schedule(settings: AgentSettings) -> Cause:
+    """The cause that a scheduled job is due."""
+    key = f"agent:{settings.id}:cron:{_SOMEBODY}"
+    return Cause(trigger=Trigger.CRON, audience=Audience.CRON, session_key=key, words=_unsaid(Trust.OPERATOR))
+
+
+def of_task(settings: AgentSettings) -> Cause:
+    """The cause that the agent gave a subagent a task."""
+    key = f"agent:{settings.id}:subagent:{_SOMEBODY}"
+    return Cause(trigger=Trigger.CHAT, audience=Audience.SUBAGENT, session_key=key, words=_unsaid(Trust.OPERATOR))
+
+
+_SOMEBODY: Final = "look"
+"""Stands in session keys for the chat or job that nobody has named."""
+
+
+def _unsaid(trust: Trust) -> Layer:
+    return Layer(LayerName.USER_TEXT, "nobody has said anything yet", Lifetime.INPUT, trust, "")
+
+
+def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str = "", title: str = "") -> ChatFacts:  # noqa: A002 - the field's name
+    """What is known of a chat before anybody is asked: how an answer arrives there, and whether there must be one."""
+    group = kind is ChatKind.GROUP
+    visible = settings.replies.group_visible if group else settings.replies.visible
+    return ChatFacts(
+        channel=channel,
+        kind=kind,
+        id=id,
+        title=title if group else "",
+        delivery=Delivery.TOOL_ONLY if visible == "message_tool" else Delivery.AUTOMATIC,
+        silence=settings.replies.silence(channel) if group else "disallow",
+    )
+
+
+@dataclass(frozen=True)
+class EmbeddedRuns:
+    """The runs of one agent inside the gateway, as far as their prompt.
+
+    Args:
+        settings: The agent's.
+        tools: What the model is offered, in the letter case that it knows.
+        model: The model, instead of the configured one.
+        extensions: What installed packages add.
+        hooks: The gateway's own; None for none.
+    """
+
+    settings: AgentSettings
+    tools: tuple[str, ...] = ()
+    model: str = ""
+    extensions: Extensions | None = None
+    hooks: PromptHooks | None = field(default=None, repr=False)
+
+    @cached_property
+    def gatherer(self) -> Gatherer:
+        """Looks at the agent's workspace, over all its turns."""
+        read = next((name for name in self.tools if name.lower() == READ), READ)
+        return Gatherer(self.settings, Habits(), loading=ReadTool(read))
+
+    async def prepared(
+        self, cause: Cause, *, adapter: Adapter = Adapter.EMBEDDED, mode: Mode | None = None
+    ) -> tuple[Gathered, Prepared]:
+        """Look at the workspace as it is now and make the prompt of a turn.
+
+        Args:
+            cause: Why there is one.
+            adapter: A live run, or the preview of one.
+            mode: How much of the prompt, instead of what the turn would get.
+        """
+        situation = cause.situation(frozenset(self.tools))
+        gathered = await self.gatherer.gather(situation)
+        live = LiveFacts(
+            session_key=cause.session_key,
+            trigger=cause.trigger,
+            mode=mode,
+            tools=ToolFacts(names=self.tools),
+            chat=cause.chat,
+            ack=situation.ack,
+            docs=find_docs(self.settings.workspace),
+            runtime=machine_facts(self.settings, model=self.model),
+        )
+        made = await prepare(adapter, self.settings, gathered, live, extensions=self.extensions, hooks=self.hooks)
+        return gathered, made

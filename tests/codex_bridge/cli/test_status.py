@@ -1,0 +1,149 @@
+"""`status`: an agent at a glance, from what is on the machine."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from typer.testing import CliRunner
+
+from codex_bridge.cli.app import app
+from codex_bridge.cli.last_prompt import FILE, LastPrompt, LastPrompts
+from harness.report import tokens
+from harness.store.bindings import Binding, bindings_at
+
+CONFIG = """{ agents: { list: [{ id: "pell", name: "Pell of the Light", model: "openai/gpt-5.5", workspace: "~/w" }] },
+  plugins: { entries: { codex: { config: { appServer: { sandbox: "read-only" } } } } } }"""
+LAST = LastPrompt(
+    at="2031-05-08T08:00:00+00:00",
+    session_key="agent:pell:telegram:direct:7",
+    model="gpt-5.5",
+    layers={"workspace/SOUL.md": 1_200, "message/text": 34},
+    lanes={"turn/start · input": 34},
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with one agent and a binary that knows its version."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_BRIDGE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("OPENCLAW_CONFIG_PATH", raising=False)
+    (tmp_path / ".openclaw").mkdir()
+    (tmp_path / ".openclaw" / "openclaw.json").write_text(CONFIG, encoding="utf-8")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "SOUL.md").write_text("dry", encoding="utf-8")
+    return binary(tmp_path, "echo codex-cli 9.8.7-beta")
+
+
+def binary(folder: Path, script: str) -> Path:
+    path = folder / "codex"
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return folder
+
+
+def run(place: Path, *arguments: str) -> str:
+    done = CliRunner().invoke(app, ["status", "--codex", str(place / "codex"), *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def data(place: Path, *arguments: str) -> Any:
+    return json.loads(run(place, "--json", *arguments))
+
+
+def rows(place: Path) -> dict[str, str]:
+    lines = [line.split(None, 1) for line in run(place).splitlines()]
+    return {line[0]: line[1] for line in lines if len(line) == 2}
+
+
+async def bind(path: Path) -> None:
+    async with bindings_at(path) as bindings:
+        await bindings.put(Binding("codex", LAST.session_key, "thread-1"))
+
+
+def test_all_that_is_known_is_shown(place: Path) -> None:
+    folder = place / "state" / "agents" / "pell"
+    (folder / "codex-home").mkdir(parents=True)
+    (folder / "codex-home" / "auth.json").write_text("{}", encoding="utf-8")
+    (folder / FILE).write_text(LAST.model_dump_json(by_alias=True), encoding="utf-8")
+    anyio.run(bind, folder / "bridge.sqlite")
+    found = data(place)
+    upcoming = found.pop("nextPrompt")
+    (conversation,) = found.pop("conversations")
+    assert found == {
+        "agent": {"id": "pell", "name": "Pell of the Light", "default": True},
+        "config": {"path": str(place / ".openclaw" / "openclaw.json"), "findings": 0},
+        "workspace": str(place / "w"),
+        "harness": "codex",
+        "model": "openai/gpt-5.5",
+        "sandbox": "read-only",
+        "approvals": "on-request",
+        "codex": {"path": str(place / "codex"), "source": "the path given", "version": "9.8.7-beta"},
+        "home": {"path": str(folder / "codex-home"), "own": True, "signedIn": True},
+        "lastPrompt": {
+            "at": "2031-05-08T08:00:00+00:00",
+            "sessionKey": "agent:pell:telegram:direct:7",
+            "model": "gpt-5.5",
+            "layers": {"workspace/SOUL.md": 1_200, "message/text": 34},
+            "lanes": {"turn/start · input": 34},
+            "units": 1_234,
+            "tokens": 309,
+        },
+        "problems": [],
+    }
+    assert (conversation["sessionKey"], conversation["thread"]) == ("agent:pell:telegram:direct:7", "thread-1")
+    shown = rows(place)
+    assert shown["agent"].strip() == "pell, Pell of the Light (the default)"
+    assert (
+        shown["last"]
+        .strip()
+        .endswith("1,234 units (~309 tokens) for agent:pell:telegram:direct:7, 2031-05-08T08:00:00+00:00")
+    )
+    assert shown["next"].strip().removeprefix("prompt").strip() == (
+        f"{upcoming['units']:,} units (~{upcoming['tokens']:,} tokens) without the words, tool schemas "
+        f"{upcoming['toolSchemaUnits']:,}, 0 skills"
+    )
+    assert "agent:pell:telegram:direct:7" in shown
+
+
+def test_the_next_prompt_has_the_sizes_that_context_shows(place: Path) -> None:
+    report = json.loads(CliRunner().invoke(app, ["context", "json"]).stdout)
+    assert data(place)["nextPrompt"] == {
+        "units": report["units"],
+        "tokens": tokens(report["units"]),
+        "toolSchemaUnits": report["tools"]["schemaUnits"],
+        "skills": 0,
+        "notices": [],
+    }
+
+
+def test_what_is_not_there_is_said_and_the_rest_shown(place: Path) -> None:
+    folder = place / "state" / "agents" / "pell"
+    folder.mkdir(parents=True)
+    (folder / "bridge.sqlite").write_text("no database", encoding="utf-8")
+    (folder / FILE).write_text('{"at": 5}', encoding="utf-8")
+    found = data(binary(place, "exit 1"), "--workspace", str(place / "no"))
+    assert (found["codex"]["version"], found["home"]["signedIn"]) == (None, False)
+    assert (found["lastPrompt"], found["nextPrompt"], found["conversations"]) == (None, None, [])
+    assert [text.partition(" ")[0] for text in found["problems"]] == ["The", "The"]
+    assert found["problems"][1] == f"The workspace {place}/no is no folder; create it or name another."
+    (place / "codex").unlink()
+    assert data(place)["codex"] is None
+    assert "No conversations yet." in run(place)
+    assert not (folder / "codex-home").exists()
+
+
+def test_the_note_of_the_last_prompt_is_the_owners_alone_and_costs_no_answer_where_it_cannot_be_written(
+    tmp_path: Path,
+) -> None:
+    notes = LastPrompts(tmp_path)
+    notes.keep(LAST)
+    assert notes.read() == LAST
+    assert [(path.name, path.stat().st_mode & 0o777) for path in tmp_path.iterdir()] == [(FILE, 0o600)]
+    nowhere = LastPrompts(tmp_path / "no")
+    nowhere.keep(LAST)
+    assert nowhere.read() is None

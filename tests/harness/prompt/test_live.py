@@ -1,0 +1,185 @@
+"""A preview is the prompt of a live run: composed here by hand from a payload, and by the one way of both."""
+
+import json
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from harness.channels import telegram
+from harness.config import Surroundings, read_config, resolve_agent
+from harness.gather import Gatherer, Situation
+from harness.habits import Habits
+from harness.heartbeat.convention import Ack
+from harness.inbound import ChatKind, InboundMessage
+from harness.layers import Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.memory.access import Audience
+from harness.plain import plain_settings
+from harness.prompt.account import NO_PLACE, account_of, really_sent
+from harness.prompt.adapters import Adapter, LiveFacts
+from harness.prompt.boundary import split
+from harness.prompt.chat import ChatFacts
+from harness.prompt.facts import Delivery, Mode, ToolFacts
+from harness.prompt.live import (
+    Cause,
+    EmbeddedRuns,
+    chat_facts,
+    of_chat,
+    of_heartbeat,
+    of_message,
+    of_schedule,
+    of_task,
+)
+from harness.prompt.machine import find_docs, machine_facts
+from harness.prompt.prepare import prepare
+from harness.settings.agent import AgentSettings, ReplySettings
+from harness.settings.heartbeat import HeartbeatSettings
+from harness.skills.wording import ReadTool
+from harness.turns import Trigger
+
+TOOLS = ("Read", "exec", "memory_search", "memory_get", "message")
+FILES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "HEARTBEAT.md", "MEMORY.md")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> AgentSettings:
+    for name in FILES:
+        (tmp_path / name).write_text(f"What {name} says.", encoding="utf-8")
+    skill = tmp_path / "skills" / "tide" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: tide\ndescription: reads the tables\n---\n", encoding="utf-8")
+    return plain_settings(tmp_path, "pell")
+
+
+@pytest.fixture
+def received() -> InboundMessage:
+    payload = json.loads((files("harness.testing") / "sample" / "update.json").read_text("utf-8"))
+    return telegram.from_update(payload)
+
+
+async def test_a_preview_has_the_bytes_of_a_live_run_on_a_message_that_came_in(
+    settings: AgentSettings, received: InboundMessage
+) -> None:
+    """S04, S05: the live side is put together here, fact by fact."""
+    key = "agent:pell:telegram:direct:555010203"
+    words = Layer(LayerName.USER_TEXT, "telegram:555010203:2041", Lifetime.INPUT, Trust.OWNER, received.text)
+    situation = Situation(
+        trigger=Trigger.CHAT, audience=Audience.OWNER, words=words, session_key=key, tools=frozenset(TOOLS)
+    )
+    gathered = await Gatherer(settings, Habits(), loading=ReadTool("Read")).gather(situation)
+    facts = LiveFacts(
+        session_key=key,
+        tools=ToolFacts(names=TOOLS),
+        chat=ChatFacts(channel="telegram", kind=ChatKind.DIRECT, id="555010203"),
+        docs=find_docs(settings.workspace),
+        runtime=machine_facts(settings, model="openai/gpt-5.5"),
+    )
+    live = await prepare(Adapter.EMBEDDED, settings, gathered, facts)
+    runs = EmbeddedRuns(settings, tools=TOOLS, model="openai/gpt-5.5")
+    _, preview = await runs.prepared(of_message(settings, received), adapter=Adapter.PREVIEW)
+    assert preview.system_prompt == live.system_prompt
+    assert (preview.words, live.words) == (received.text, received.text)
+    assert "What MEMORY.md says." in preview.system_prompt
+    assert "`Read`" in preview.system_prompt
+
+
+def test_a_message_and_a_chat_without_one_are_the_same_cause_but_for_what_was_said(
+    settings: AgentSettings, received: InboundMessage
+) -> None:
+    said, unsaid = of_message(settings, received), of_chat(settings, "telegram", ChatKind.DIRECT)
+    assert said.chat == ChatFacts(channel="telegram", kind=ChatKind.DIRECT, id="555010203")
+    assert replace(unsaid, words=said.words, session_key=said.session_key, chat=said.chat) == said
+    group = replace(received, chat=replace(received.chat, kind=ChatKind.GROUP, title="Harbour"))
+    found = of_message(settings, group)
+    assert (found.audience, found.words.trust) == (Audience.GROUP, Trust.OUTSIDER)
+    assert found.chat is not None
+    assert (found.chat.title, found.chat.silence) == ("Harbour", "allow")
+    assert of_message(settings, replace(received, text="/new")).reset == "new"
+
+
+def test_each_cause_is_gathered_for_as_its_run_would_be(settings: AgentSettings) -> None:
+    found = {
+        name: (cause.trigger, cause.audience, cause.session_key, cause.chat)
+        for name, cause in causes(settings).items()
+        if name in ("heartbeat", "schedule", "task")
+    }
+    assert found == {
+        "heartbeat": (Trigger.HEARTBEAT, Audience.OWNER, "agent:pell:telegram:direct:look", None),
+        "schedule": (Trigger.CRON, Audience.CRON, "agent:pell:cron:look", None),
+        "task": (Trigger.CHAT, Audience.SUBAGENT, "agent:pell:subagent:look", None),
+    }
+    beat = of_heartbeat(settings, "telegram")
+    assert beat.situation(frozenset({"read"})).ack is Ack.TOKEN
+    assert beat.situation(frozenset({"heartbeat_respond"})).ack is Ack.TOOL
+
+
+def test_a_chat_has_the_configured_delivery_and_silence(tmp_path: Path) -> None:
+    machine = Surroundings(home=tmp_path)
+    text = """{
+      messages: { visibleReplies: "automatic", groupChat: { visibleReplies: "message_tool" } },
+      agents: { defaults: { silentReply: { group: "disallow" } } },
+      surfaces: { discord: { silentReply: { group: "allow" } } },
+    }"""
+    settings = resolve_agent(read_config(text, machine), "main", machine)
+    assert settings.replies == ReplySettings(
+        visible="automatic",
+        group_visible="message_tool",
+        group_silence="disallow",
+        surface_silence={"discord": "allow"},
+    )
+    facts = {
+        (channel, kind): (found.delivery, found.silence)
+        for channel in ("discord", "telegram")
+        for kind in ChatKind
+        if (found := chat_facts(settings, channel, kind))
+    }
+    assert facts == {
+        ("discord", ChatKind.DIRECT): (Delivery.AUTOMATIC, "disallow"),
+        ("discord", ChatKind.GROUP): (Delivery.TOOL_ONLY, "allow"),
+        ("telegram", ChatKind.DIRECT): (Delivery.AUTOMATIC, "disallow"),
+        ("telegram", ChatKind.GROUP): (Delivery.TOOL_ONLY, "disallow"),
+    }
+
+
+def causes(settings: AgentSettings) -> dict[str, Cause]:
+    return {
+        "owner": of_chat(settings, "telegram", ChatKind.DIRECT),
+        "group": of_chat(settings, "telegram", ChatKind.GROUP),
+        "heartbeat": of_heartbeat(settings, "telegram"),
+        "schedule": of_schedule(settings),
+        "task": of_task(settings),
+    }
+
+
+@pytest.mark.parametrize("mode", [None, *Mode])
+@pytest.mark.parametrize("guidance", [True, False])
+@pytest.mark.parametrize("cause", ["owner", "group", "heartbeat", "schedule", "task"])
+async def test_the_account_names_what_the_prompt_holds_and_nothing_else(
+    settings: AgentSettings, cause: str, mode: Mode | None, guidance: bool
+) -> None:
+    """S62: a layer that this prompt has no section for is not said to be carried."""
+    settings = replace(settings, heartbeat=HeartbeatSettings(include_system_prompt_section=guidance))
+    gathered, prepared = await EmbeddedRuns(settings, tools=TOOLS).prepared(causes(settings)[cause], mode=mode)
+    made = prepared.assembled
+    docs = (*made.agent.files, *made.turn.files)
+    sent = really_sent(gathered.composition, made.prompt, docs)
+    assert sent.layers[-1].name is LayerName.USER_TEXT
+    carried = {layer.name for layer in sent.layers[:-1]}
+    assert all(layer.text in made.prompt.text for layer in sent.layers)
+    assert {name: name in carried for name in (LayerName.MEMORY_NOTE, LayerName.HEARTBEAT_GUIDANCE)} == {
+        LayerName.MEMORY_NOTE: "## Memory Recall" in made.prompt.text,
+        LayerName.HEARTBEAT_GUIDANCE: "## Heartbeats" in made.prompt.text,
+    }
+    for name in FILES:
+        shown = f"What {name} says." in made.prompt.text
+        assert (LayerName(f"workspace/{name}") in carried) == shown
+    without = {each.name for each in sent.left_out if each == LeftOut(each.name, each.source, NO_PLACE)}
+    assert carried | without == {layer.name for layer in gathered.composition.layers[:-1]}
+    assert carried.isdisjoint(without)
+    account = account_of(made.prompt, docs)
+    assert {Path(line.path).name for line in account.files} == {
+        layer.name.value.partition("/")[2] for layer in sent.layers[:-1] if layer.name.value.startswith("workspace/")
+    }
+    halves = split(made.prompt.text)
+    assert (halves is None) == (made.agent.mode is Mode.NONE)
