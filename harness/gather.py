@@ -22,6 +22,7 @@ from harness.memory.routing import MemoryFacts, MemoryRoute, route_memory
 from harness.settings.agent import AgentSettings
 from harness.settings.files import ContextInjection, FileLimits, WarningMode
 from harness.settings.memory import ResetAction
+from harness.settings.skills import SkillPlaces, SkillSettings
 from harness.skills.catalogue import ListingOptions, SkillCatalogue
 from harness.skills.layer import skills_layer
 from harness.skills.library import SkillLibrary
@@ -154,7 +155,8 @@ class Gatherer:
         self.habits = habits
         self._reader = reader or GuardedReader()
         self._bootstrap = Bootstrap(self._reader, hooks=hooks or _hooks(settings, self._reader), home=str(Path.home()))
-        self.library = SkillLibrary(settings.skills.places, limits=settings.skills.limits)
+        places, self._plugin_problems = _with_plugins(settings.skills)
+        self.library = SkillLibrary(places, limits=settings.skills.limits)
         files = settings.files
         # A backend that keeps what it was told gets nothing twice anyway, and would take back what is left out.
         self._skips = files.injection is ContextInjection.CONTINUATION_SKIP and not habits.keeps_what_it_was_told
@@ -307,7 +309,7 @@ class Gatherer:
             catalogue=catalogue,
             memory=route,
             first_run=first_run,
-            notices=(*found.notices, *context.notices, *_refusals(environment)),
+            notices=(*found.notices, *context.notices, *_refusals(environment), *self._plugin_problems),
             limits=settings.files.limits,
             carries_files=skipped is None and not situation.light,
             truncation=truncation,
@@ -450,6 +452,17 @@ def _hooks(settings: AgentSettings, reader: GuardedReader) -> BootstrapHooks:
 
         hooks.register(ExtraFiles(settings.files.extra_files, reader=reader), name="bootstrap-extra-files")
     return hooks
+
+
+def _with_plugins(skills: SkillSettings) -> tuple[SkillPlaces, tuple[Notice, ...]]:
+    """Where to look for skills: also in the plugins that are installed when the agent starts."""
+    if not skills.plugin_folders:
+        return skills.places, ()
+    from harness.skills.plugins import installed_plugins
+
+    found = installed_plugins(skills.plugin_folders)
+    problems = tuple(Notice(NoticeCode.PLUGIN, "plugins", text) for text in found.problems)
+    return skills.with_plugins(found.plugins), problems
 
 
 def _refusals(environment: "SkillEnvironment | None") -> tuple[Notice, ...]:

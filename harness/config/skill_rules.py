@@ -1,7 +1,7 @@
 """Which skills an agent may have, as the configuration and the machine say.
 
-Pure. Plugins, connected machines and what a curator archived are not known here: see `SkillSettings.with_plugins`, and
-the fields of `SkillRules`.
+Pure. Which plugins are installed, which machines are connected and what a curator archived is not known here: see
+`SkillSettings.with_plugins`, and the fields of `SkillRules`.
 """
 
 from pathlib import Path
@@ -12,7 +12,9 @@ from harness.config.read import Config
 from harness.config.surroundings import Surroundings
 from harness.settings.skills import (
     PLUGIN_LINKS_FOLDER,
+    PLUGINS_FOLDER,
     Host,
+    PluginSwitches,
     SkillEntry,
     SkillLimits,
     SkillPlaces,
@@ -35,9 +37,20 @@ def skills_of(config: Config, entry: AgentEntry, surroundings: Surroundings, wor
         limits=filled(SkillLimits(), entry.skills_limits, values.skills.limits),
         allow=name_filter(allowed),
         homes=tuple(dict.fromkeys((str(surroundings.gateway_home), str(surroundings.home)))),
-        plugins={name: plugin.enabled for name, plugin in values.plugins.entries.items() if plugin.enabled is not None},
+        plugins=_switches(config),
+        plugin_folders=(str(surroundings.state_dir / PLUGINS_FOLDER), *_paths(values.plugins.load.paths, surroundings)),
     )
     return filled(settings, values.skills.load)
+
+
+def _switches(config: Config) -> PluginSwitches:
+    written = config.values.plugins
+    return PluginSwitches(
+        on=written.enabled is not False,
+        only=name_filter(written.allow),
+        never=name_filter(written.deny) or frozenset(),
+        single={name: plugin.enabled for name, plugin in written.entries.items() if plugin.enabled is not None},
+    )
 
 
 def _places(config: Config, surroundings: Surroundings, workspace: Path) -> SkillPlaces:

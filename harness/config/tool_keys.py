@@ -135,10 +135,18 @@ class Plugin(Section):
     config: Opaque = Field(default_factory=dict[str, object])
 
 
+class PluginLoad(Section):
+    """`plugins.load`."""
+
+    has_open_keys = True
+    paths: Texts = ()
+
+
 class Plugins(Section):
     """`plugins`."""
 
     has_open_keys = True
+    load: PluginLoad = PluginLoad.model_construct()
     enabled: bool | None = None
     allow: Texts | None = None
     deny: Texts | None = None

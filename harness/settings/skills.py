@@ -21,6 +21,8 @@ class SkillSource(StrEnum):
     EXTRA = "openclaw-extra"
 
 
+PLUGINS_FOLDER = "extensions"
+"""The folder of the state directory in which plugins are installed (docs.openclaw.ai, tools/plugin)."""
 PLUGIN_LINKS_FOLDER = "plugin-skills"
 """The folder of the state directory that holds links to the skills of plugins (prompt-builder 8.1)."""
 
@@ -123,6 +125,26 @@ class SkillPlaces:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PluginSwitches:
+    """`plugins`: which of the installed ones are on."""
+
+    on: bool = True
+    """False: none is."""
+    only: frozenset[str] | None = None
+    """`plugins.allow`; None for no such list."""
+    never: frozenset[str] = frozenset()
+    """`plugins.deny`."""
+    single: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """`plugins.entries.<id>.enabled`."""
+
+    def is_on(self, plugin: str, default: bool) -> bool:
+        """Say whether a plugin is on; one that is not named is left to its own default."""
+        if not self.on or plugin in self.never or (self.only is not None and plugin not in self.only):
+            return False
+        return self.single.get(plugin, default)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillSettings:
     """Everything that the configuration says about the skills of one agent."""
 
@@ -137,10 +159,12 @@ class SkillSettings:
     """The folders that a person may mean by `~`."""
     watch: bool = True
     watch_debounce_ms: int = 250
-    plugins: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """Plugins that are switched on or off; one that is not named is left to its own default."""
+    plugins: PluginSwitches = field(default_factory=PluginSwitches)
+    """Which plugins are on."""
+    plugin_folders: tuple[str, ...] = ()
+    """Where plugins are installed: each a plugin's own folder, or one that holds plugins."""
 
     def with_plugins(self, installed: Iterable[PluginSkills]) -> SkillPlaces:
         """Return the places with the folders of the plugins that are there, each switched on or off."""
-        switched = (replace(one, enabled=self.plugins.get(one.id, one.enabled)) for one in installed)
+        switched = (replace(one, enabled=self.plugins.is_on(one.id, one.enabled)) for one in installed)
         return replace(self.places, plugins=tuple(switched))

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         SkillSettings,
         SkillSource,
     )
-    from harness.skills.bundled import find_bundled
     from harness.skills.catalogue import CatalogueEntry, ListingOptions, SkillCatalogue, Tier, build_catalogue
     from harness.skills.disk import home_spellings
     from harness.skills.environment import SkillEnvironment, skill_environment
@@ -84,7 +83,6 @@ __all__ = [
     "Why",
     "build_catalogue",
     "dump_snapshot",
-    "find_bundled",
     "home_spellings",
     "is_outdated",
     "listing_options",
@@ -137,7 +135,6 @@ __getattr__ = lazily(
         "Why": "harness.skills.values",
         "build_catalogue": "harness.skills.catalogue",
         "dump_snapshot": "harness.skills.saved",
-        "find_bundled": "harness.skills.bundled",
         "home_spellings": "harness.skills.disk",
         "is_outdated": "harness.skills.snapshot",
         "listing_options": "harness.skills.listing",

@@ -12,7 +12,6 @@ from typing import Final
 
 from harness.settings.skills import PluginSkills, SkillLimits
 from harness.skills import disk
-from harness.skills.bundled import holds_skills
 from harness.skills.disk import FolderEntry, Stamp
 from harness.skills.roots import SKILLS_FOLDER, Guard, SkillRoot
 from harness.skills.shown import shown
@@ -106,12 +105,12 @@ class _Walker:
         """Return the `skills` folder inside of the root when it is the one that holds the skills."""
         walk, path = self._walk, self._root.path
         nested = f"{path}/{SKILLS_FOLDER}"
-        if not holds_skills(nested):
+        if not disk.holds_skills(nested):
             return path
         real = disk.real_path(nested)
         if not self._may_lead_to(real, walk.real):
             return path
-        if holds_skills(path):
+        if disk.holds_skills(path):
             self._tell(path, f"has skills beside its folder {SKILLS_FOLDER}, which are not read; move them into it.")
         walk.real = real
         return nested

@@ -22,6 +22,8 @@ SETTLED_AFTER_NS: Final = 50_000_000
 """A file younger than this may change again without getting a new time stamp, as clocks of file systems are coarse."""
 
 
+SCAN: Final = 1_000
+"""Entries of a folder that are looked at to tell whether it holds skills."""
 IMPOSSIBLE: Final[Stamp] = (0, 0, -errno.EINVAL)
 """The stamp of a path that no file can have: with a NUL, or a character that file names cannot be written in."""
 
@@ -132,6 +134,15 @@ def subfolders(path: str, at_most: int) -> tuple[list[FolderEntry], bool]:
                 entries.append(FolderEntry(entry.name, is_link))
     entries.sort(key=lambda entry: entry.name)
     return entries, seen > at_most
+
+
+def holds_skills(folder: str) -> bool:
+    """Tell whether some direct subfolder has a SKILL.md; a folder of source code named `skills` has none."""
+    try:
+        entries, _ = subfolders(folder, SCAN)
+    except OSError:
+        return False
+    return any(skill_file_mode(f"{folder}/{entry.name}") is not None for entry in entries)
 
 
 def read_guarded(path: str, *, at_most: int, hard_links: bool) -> bytes:

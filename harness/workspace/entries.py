@@ -72,6 +72,7 @@ class NoticeCode(Enum):
     OMITTED = "omitted"
     STATE = "state"
     SKILL_VARIABLE = "skill-variable"
+    PLUGIN = "plugin"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ SECTION_14: dict[str, Json] = {
     "skills.entries": {"maps": {"enabled": True, "apiKey": {"source": "env"}, "env": {"A": "b"}, "config": {"x": 1}}},
     "plugins.entries": {"openai": {"config": {"personality": "on"}}, "codex": {"enabled": True}},
     "plugins.allow": ["codex"],
+    "plugins.load.paths": ["~/plugins"],
     "surfaces": {"discord": {"silentReply": {"group": "allow"}}},
     "memory.citations": "off",
     "memory.groups": True,

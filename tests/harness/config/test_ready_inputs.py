@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.clock import time_lines
 from harness.config import Surroundings, read_config, resolve_agent
+from harness.conversations import NOTHING, Held
+from harness.gather import Gathered, Gatherer, Situation
+from harness.habits import Habits
 from harness.heartbeat import Ack, BasePoll, heartbeat_guidance, plan_run, pointer_for, within_active_hours
+from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory import (
     Audience,
     MemoryFacts,
@@ -15,30 +18,16 @@ from harness.memory import (
     Open,
     memory_note,
     memory_tools,
-    post_compaction_text,
     route_memory,
     startup_context,
     startup_notes_off,
 )
-from harness.settings import AgentSettings, ContextInjection, PluginSkills, SkillSource
-from harness.skills import ReadTool, SkillLibrary, listing_options
-from harness.workspace import (
-    EXTRA_FILES_HOOK,
-    Bootstrap,
-    BootstrapHooks,
-    BootstrapRequest,
-    ExtraFiles,
-    FirstRunMode,
-    Fit,
-    GuardedReader,
-    Injected,
-    RunKind,
-    analyse,
-    build_context,
-    decide_warning,
-    ensure_workspace,
-    reason_to_skip,
-)
+from harness.plain import in_workspace
+from harness.settings import AgentSettings, SkillSource
+from harness.skills import ReadTool
+from harness.turns import Trigger
+from harness.workspace import Fit
+from harness.workspace.starter_files import STARTERS
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 TEXT = """{
@@ -82,7 +71,8 @@ def home(tmp_path: Path) -> Path:
             'metadata: {"openclaw": {"requires": {"env": ["BEANS"], "config": ["garden.gate"]}}}\n---\n'
         ),
         "garden/skills/other/SKILL.md": "---\nname: other\ndescription: Not listed\n---\n",
-        "boats/skills/boat/SKILL.md": "---\nname: boat\ndescription: Of a plugin that is off\n---\n",
+        "state/extensions/boats/openclaw.plugin.json": '{"id": "boats", "skills": ["skills"]}',
+        "state/extensions/boats/skills/boat/SKILL.md": "---\nname: boat\ndescription: Of a plugin that is off\n---\n",
     }.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
@@ -95,65 +85,59 @@ def agent(home: Path) -> AgentSettings:
     return resolve_agent(read_config(TEXT, machine), "main", machine)
 
 
+def gatherer(agent: AgentSettings) -> Gatherer:
+    return Gatherer(agent, Habits(), loading=ReadTool(), now=lambda: NOON)
+
+
+async def turn(agent: AgentSettings, held: Held = NOTHING) -> Gathered:
+    """What a backend that reads nothing by itself gets."""
+    words = Layer(LayerName.USER_TEXT, "m", Lifetime.INPUT, Trust.OWNER, "hi")
+    return await gatherer(agent).gather(
+        Situation(trigger=Trigger.CHAT, audience=Audience.OWNER, words=words, session_key="agent:main:main", held=held)
+    )
+
+
 async def test_files_and_their_limits(agent: AgentSettings) -> None:
     """S57, S58, S60, S64."""
-    reader = GuardedReader()
-    hooks = BootstrapHooks(enabled=agent.files.hooks_enabled)
-    hooks.register(ExtraFiles(agent.files.extra_files, reader=reader), name=EXTRA_FILES_HOOK)
-    request = BootstrapRequest(str(agent.workspace), agent.id, session_key="agent:main:main", heartbeat=agent.heartbeat)
+    first = await turn(agent)
+    assert first.truncation is not None
+    second = await turn(agent, Held(cuts_told=first.truncation.seen))
+    third = await turn(agent, Held(holds_files=True))
 
-    found = await Bootstrap(reader, hooks=hooks).resolve(request)
-    context = build_context(found.files, agent.files.limits)
-    analysis = analyse(found.files, [Injected(file.path, file.units) for file in context.files], context.limits)
-    first = decide_warning(analysis, agent.files.warning, ())
-    second = decide_warning(analysis, agent.files.warning, first.seen)
-
-    read = [file for file in context.files if file.fit is not Fit.MISSING]
+    read = [file for file in first.files.files if file.fit is not Fit.MISSING]
     assert [(Path(file.path).relative_to(agent.workspace).as_posix(), file.fit.value, file.units) for file in read] == [
         ("AGENTS.md", "truncated", 59),
         ("SOUL.md", "whole", 5),
-        ("MEMORY.md", "whole", 22),
         ("beds/AGENTS.md", "whole", 23),
+        ("MEMORY.md", "whole", 22),
     ]
-    assert [out.name for out in found.left_out] == ["BOOTSTRAP.md", "HEARTBEAT.md"]
-    assert (first.shown, second.shown) == (True, False)
-    assert agent.files.injection is ContextInjection.CONTINUATION_SKIP
-    assert reason_to_skip(agent.files.injection, run=RunKind.DEFAULT, first_run=FirstRunMode.NONE, already_sent=True)
+    assert {out.name for out in first.composition.left_out} >= {LayerName.BOOTSTRAP, LayerName.HEARTBEAT}
+    told = [gathered.composition.get(LayerName.CUTS) for gathered in (first, second)]
+    assert [layer and layer.lifetime for layer in told] == [Lifetime.ONCE, None]
+    assert {layer.name for layer in third.composition.layers} == {LayerName.SKILLS, LayerName.USER_TEXT}
 
 
 async def test_a_new_workspace(agent: AgentSettings, home: Path) -> None:
-    async def no_git(_: str) -> None: ...
-
-    seeded = await ensure_workspace(
-        str(home / "new"),
-        state_dir=str(home / "state"),
-        now=NOON,
-        reader=GuardedReader(),
-        options=agent.files.seed,
-        init_repository=no_git,
-    )
-    assert "USER.md" not in seeded.created
+    seeded = await gatherer(in_workspace(agent, home / "new")).prepare(home / "state")
+    assert set(STARTERS) - set(seeded.created) == {"USER.md"}
 
 
-def test_skills(agent: AgentSettings, home: Path) -> None:
+async def test_skills(agent: AgentSettings, home: Path) -> None:
     """S71, S76, S77, S78."""
-    skills = agent.skills
-    boats = PluginSkills("boats", str(home / "boats"), (str(home / "boats/skills"),))
-    library = SkillLibrary(skills.with_plugins([boats]), limits=skills.limits)
-    options = listing_options(skills, loading=ReadTool(), check_command="gateway skills list")
-
-    catalogue = library.catalogue(skills.rules, options)
-
-    assert [entry.name for entry in catalogue.entries] == ["beans"]
-    assert "~/garden/skills/beans/SKILL.md" in catalogue.text
-    assert options.max_units == 2_000
-    assert {verdict.name: verdict.why.value for verdict in library.survey(skills.rules, options).verdicts} == {
+    one, gathered = gatherer(agent), await turn(agent)
+    assert [entry.name for entry in gathered.catalogue.entries] == ["beans"]
+    assert "~/garden/skills/beans/SKILL.md" in gathered.catalogue.text
+    assert gathered.environment == {"BEANS": "broad"}
+    assert one.options.max_units == 2_000
+    assert {
+        verdict.name: verdict.why.value for verdict in one.library.survey(agent.skills.rules, one.options).verdicts
+    } == {
         "beans": "eligible",
         "boat": "plugin-off",
         "other": "not-allowed",
     }
-    assert SkillSource.PERSONAL not in skills.places.exclude
-    assert (skills.watch, skills.watch_debounce_ms) == (True, 20)
+    assert SkillSource.PERSONAL not in agent.skills.places.exclude
+    assert (agent.skills.watch, agent.skills.watch_debounce_ms) == (True, 20)
 
 
 async def test_memory(agent: AgentSettings, home: Path) -> None:
@@ -174,17 +158,11 @@ async def test_memory(agent: AgentSettings, home: Path) -> None:
     assert ("Planted beans." in (notes or ""), problems) == (True, ())
 
 
-def test_what_is_said_again_after_a_compaction(agent: AgentSettings) -> None:
-    text = post_compaction_text(
-        (agent.workspace / "AGENTS.md").read_text(encoding="utf-8"),
-        agent.post_compaction_sections,
-        today=NOON.date(),
-        max_units=agent.excerpts.post_compaction_max_chars,
-        time_lines=time_lines(NOON, agent.time.zone, clock=agent.time.clock),
-    )
-    assert text is not None
-    assert "Red Lines" in text
-    assert text.endswith(
+async def test_what_is_said_again_after_a_compaction(agent: AgentSettings) -> None:
+    said = (await turn(agent, Held(compacted=True))).composition.get(LayerName.REFRESH)
+    assert said is not None
+    assert "\n## Red Lines\n[...more in AGENTS.md...]\n" in said.text
+    assert said.text.endswith(
         "Current time: Monday, March 2nd, 2026 - 1:00 PM (Europe/Rome)\nReference UTC: 2026-03-02 12:00 UTC"
     )
 

@@ -19,6 +19,7 @@ from harness.settings import (
     MemorySettings,
     ModelSettings,
     OwnerSettings,
+    PluginSwitches,
     ReplySettings,
     SeedOptions,
     SkillEntry,
@@ -56,6 +57,7 @@ def test_without_a_configuration_the_built_in_settings_count(machine: Surroundin
             rules=SkillRules(Host("linux")),
             limits=SkillLimits(300, 200, 150, 18_000, 256_000),
             homes=("/home/ana",),
+            plugin_folders=("/home/ana/.openclaw/extensions",),
         ),
         startup=StartupSettings(
             daily_memory_days=2, max_file_bytes=16_384, max_file_chars=1_200, max_total_chars=2_800
@@ -96,7 +98,7 @@ FULL = """{
     visibleReplies: "automatic", groupChat: {visibleReplies: "message_tool"},
     tts: {auto: "inbound", persona: "calm", maxTextLength: 900},
   },
-  plugins: {entries: {maps: {enabled: false}, codex: {enabled: true}, other: {}}},
+  plugins: {load: {paths: ["~/plugins"]}, entries: {maps: {enabled: false}, codex: {enabled: true}, other: {}}},
   skills: {
     allowBundled: [" maps ", ""], load: {
       extraDirs: ["~/more", "near", " "], allowSymlinkTargets: ["~/shared"], watch: false, watchDebounceMs: 40,
@@ -166,7 +168,8 @@ def test_every_setting_of_an_agent_comes_from_its_key(machine: Surroundings) -> 
             homes=("/srv", "/home/ana"),
             watch=False,
             watch_debounce_ms=40,
-            plugins={"maps": False, "codex": True},
+            plugins=PluginSwitches(single={"maps": False, "codex": True}),
+            plugin_folders=("/srv/.openclaw/extensions", "/srv/plugins"),
         ),
         heartbeat=HeartbeatSettings(timeout_seconds=90),
         memory=MemorySettings(citations="on", groups=True),

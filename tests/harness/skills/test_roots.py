@@ -1,11 +1,8 @@
 """Skills are looked for in a fixed order of folders."""
 
-from pathlib import Path
-
 import pytest
 
-from harness.skills import Guard, PluginSkills, SkillPlaces, SkillRoot, SkillSource, find_bundled, skill_roots
-from tests.harness.skills.shelf import Shelf
+from harness.skills import Guard, PluginSkills, SkillPlaces, SkillRoot, SkillSource, skill_roots
 
 NOTES = PluginSkills("notes", "/plugins/notes", ("/plugins/notes/skills",))
 
@@ -51,24 +48,3 @@ def test_a_source_can_be_left_out() -> None:
 def test_an_extra_folder_is_searched_deeply_only_when_it_is_named_skills(path: str, depth: int) -> None:
     assert SkillRoot(path, SkillSource.EXTRA, Guard.ROOT, configured=True).depth(path) == depth
     assert SkillRoot(path, SkillSource.BUNDLED, Guard.ROOT).depth(path) == 6
-
-
-def test_the_bundled_folder_is_the_first_that_fits(shelf: Shelf) -> None:
-    base = str(shelf.base)
-    program = shelf.base / "bin" / "gateway"
-    module = shelf.base / "lib/a/b/c/d/e/main.js"
-    shelf.put("lib/skills/one")
-    (shelf.base / "lib/a/b/skills").mkdir(parents=True)
-    assert find_bundled(override=" /given ", package_root=base) == "/given"
-    assert find_bundled(override=" ", module=str(module)) == f"{base}/lib/skills"
-    assert find_bundled(module=str(module.parent / "f" / "main.js")) is None
-    shelf.put("package/skills/two")
-    assert find_bundled(package_root=f"{base}/package", module=str(module)) == f"{base}/package/skills"
-    assert find_bundled(executable=str(program)) is None
-    (shelf.base / "bin/skills").mkdir(parents=True)
-    assert find_bundled(executable=str(program), package_root=f"{base}/package") == f"{base}/bin/skills"
-
-
-def test_a_folder_of_source_code_named_skills_is_not_taken_for_bundled_skills() -> None:
-    package = Path(__file__).parents[3] / "harness"
-    assert find_bundled(package_root=str(package)) is None
