@@ -175,7 +175,7 @@ class CodexHarness:
 
     async def _run(self, turn: CodexTurn) -> None:
         request = turn.request
-        queue = self._queues.setdefault(turn.key, anyio.Lock())
+        queue = self._queues.setdefault(turn.key, anyio.Lock(fast_acquire=True))
         try:
             with turn.scope:
                 async with queue:

@@ -5,9 +5,9 @@ Pure: a composition in, the text of each field out. Nothing else may put prompt 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -229,6 +229,7 @@ class LanePlan:
         return None if self.copied else self.rules
 
 
+@cache
 def lanes_of(*, copied: bool = False, hears_mode: bool = True, apart: bool = False) -> Mapping[LayerName, Lane]:
     """The routing policy for a workspace whose rules Codex may read itself or not, and for what the model honours.
 
@@ -246,7 +247,7 @@ def lanes_of(*, copied: bool = False, hears_mode: bool = True, apart: bool = Fal
     if apart:
         heard = APART if hears_mode else APART - {LayerName.CRON_GUIDANCE}
         lanes = {name: lane for name, lane in lanes.items() if name in heard}
-    return lanes
+    return MappingProxyType(lanes)
 
 
 def plan(
@@ -269,18 +270,52 @@ def plan(
     Raises:
         KeyError: A layer has no row in `LANE_OF`.
     """
-    agents = None if apart else composition.get(LayerName.AGENTS)
-    copied = copied or (agents is not None and _NOT_NATIVE.search(agents.text) is not None)
-    lanes = lanes_of(copied=copied, hears_mode=hears_mode, apart=apart)
-    layers = (*standing_layers(standing), *composition.layers)
-    placed = tuple(
-        Placed(layer, Lane.TURN_ONCE if layer.lifetime is Lifetime.ONCE else lanes[layer.name])
-        for layer in layers
-        if not apart or layer.name in lanes
+    layers, own = composition.layers, len(composition.layers)
+    while own and _is_of_one_turn(layers[own - 1]):
+        own -= 1
+    fixed = _routed(_Fixed(layers[:own], composition.left_out), standing, copied, hears_mode, apart)
+    lanes = lanes_of(hears_mode=hears_mode, apart=apart)
+    last, unheard = _placed(layers[own:], lanes, apart=apart)
+    placed = (*fixed.placed, *last)
+    return replace(
+        fixed,
+        turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
+        turn_input="\n\n".join(map(_words, _in(placed, Lane.TURN_INPUT))),
+        placed=placed,
+        left_out=(*fixed.left_out, *unheard),
     )
-    left_out = composition.left_out
-    if apart:
-        left_out = (*left_out, *(_not_apart(layer) for layer in layers if layer.name not in lanes))
+
+
+def _is_of_one_turn(layer: Layer) -> bool:
+    return layer.lifetime is Lifetime.ONCE or LANE_OF.get(layer.name) is Lane.TURN_INPUT
+
+
+class _Fixed:
+    """What stays from turn to turn, told by identity: its texts may be long, and most turns have the very same ones.
+
+    Holds them, so that nothing else can come to have their identity.
+    """
+
+    __slots__ = ("_ids", "layers", "left_out")
+
+    def __init__(self, layers: tuple[Layer, ...], left_out: tuple[LeftOut, ...]) -> None:
+        self.layers, self.left_out = layers, left_out
+        self._ids = (*map(id, layers), id(left_out))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Fixed) and self._ids == other._ids
+
+    def __hash__(self) -> int:
+        return hash(self._ids)
+
+
+@lru_cache(maxsize=16)
+def _routed(fixed: _Fixed, standing: Standing, copied: bool, hears_mode: bool, apart: bool) -> LanePlan:
+    """Route what stays from turn to turn."""
+    layers = (*standing_layers(standing), *fixed.layers)
+    agents = None if apart else next((layer for layer in layers if layer.name is LayerName.AGENTS), None)
+    copied = copied or (agents is not None and _NOT_NATIVE.search(agents.text) is not None)
+    placed, unheard = _placed(layers, lanes_of(copied=copied, hears_mode=hears_mode, apart=apart), apart=apart)
     context = _in(placed, Lane.TURN_CONTEXT)
     developer = _in(placed, Lane.THREAD_DEVELOPER)
     without_rules = _thread_developer([layer for layer in developer if layer is not agents])
@@ -288,15 +323,25 @@ def plan(
         thread_developer=_thread_developer(developer) if agents in developer else without_rules,
         turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
         turn_added=_turn_added(_in(placed, Lane.TURN_ADDED)),
-        turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
+        turn_once={},
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
-        turn_input="\n\n".join(map(_words, _in(placed, Lane.TURN_INPUT))),
+        turn_input="",
         rules=agents.text if agents else None,
         developer_without_rules=without_rules,
         copied=copied and not apart,
         placed=placed,
-        left_out=left_out,
+        left_out=(*fixed.left_out, *unheard),
     )
+
+
+def _placed(
+    layers: Iterable[Layer], lanes: Mapping[LayerName, Lane], *, apart: bool
+) -> tuple[tuple[Placed, ...], tuple[LeftOut, ...]]:
+    heard = [layer for layer in layers if layer.name in lanes] if apart else layers
+    placed = tuple(
+        Placed(layer, Lane.TURN_ONCE if layer.lifetime is Lifetime.ONCE else lanes[layer.name]) for layer in heard
+    )
+    return placed, tuple(_not_apart(layer) for layer in layers if layer.name not in lanes) if apart else ()
 
 
 def _not_apart(layer: Layer) -> LeftOut:

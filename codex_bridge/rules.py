@@ -21,7 +21,7 @@ OVERRIDE: Final = "AGENTS.override.md"
 def is_overridden(workspace: Path) -> bool:
     """Whether Codex would read another file for the rules of a workspace than AGENTS.md."""
     # A link that leads nowhere counts: it may lead somewhere by the time Codex looks.
-    return os.path.lexists(workspace / OVERRIDE)
+    return os.path.lexists(f"{workspace}/{OVERRIDE}")  # on every turn, and another Path costs more than the look
 
 
 def must_be_copied(workspace: Path, composition: Composition) -> bool:

@@ -23,7 +23,7 @@ class EventBuffer:
         self._kind: type[_Piece] = TextDelta
         self._item = ""
         self._pieces = bytearray()  # UTF-8; as a list, each would take an object ten times its size
-        self._news = anyio.Event()
+        self._news = anyio.Semaphore(0, fast_acquire=True)  # not an event, which would be another one for each wait
         self._finished = anyio.Event()
         self._result: TurnResult | None = None
         self._waiting = False
@@ -51,7 +51,7 @@ class EventBuffer:
                 self._finished.set()
         if self._waiting:
             self._waiting = False
-            self._news.set()
+            self._news.release()
 
     async def wait(self) -> TurnResult:
         """Wait for the end of the turn."""
@@ -76,9 +76,8 @@ class EventBuffer:
                 if isinstance(event, Finished):
                     return
                 self._settle()
-            self._news = anyio.Event()
             self._waiting = True
-            await self._news.wait()
+            await self._news.acquire()
 
     def _settle(self) -> None:
         """Turn the gathered pieces into one event."""

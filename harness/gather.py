@@ -4,8 +4,9 @@ One `Gatherer` serves one agent over all its turns. What did not change is neith
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -95,6 +96,10 @@ class Situation:
         return RunKind.COMMITMENT_ONLY if self.commitments_only else RUN_OF[self.trigger]
 
 
+_REST: Final = attrgetter(*(each.name for each in fields(Situation) if each.name not in {"words", "held"}))
+"""All of a situation but the words and the conversation. (A turn that is like one before makes no new `Situation`.)"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
     """A turn's composition, and all that it was made from."""
@@ -149,7 +154,7 @@ class Gatherer:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings = settings
-        self._known: dict[Situation, _Known] = {}
+        self._known: dict[tuple[object, ...], _Known] = {}
         self._warnings = WarnOnce()
         self._now = now
         self.habits = habits
@@ -231,10 +236,11 @@ class Gatherer:
             )
         )
         catalogue = NO_SKILLS if situation.light else self.library.catalogue(settings.skills.rules, self._options)
-        kind = replace(situation, words=NO_WORDS, held=self._that_matters(situation.held))
+        held = self._that_matters(situation.held)
+        kind = (*_REST(situation), held)
         known = self._known.get(kind)
         if known is None or known.catalogue is not catalogue or (known.found is not found and known.found != found):
-            known = self._composed(kind, found, catalogue)
+            known = self._composed(replace(situation, words=NO_WORDS, held=held), found, catalogue)
             self._known[kind] = known
             while len(self._known) > MOST_KINDS:
                 del self._known[next(iter(self._known))]
@@ -242,7 +248,7 @@ class Gatherer:
         if situation.held.compacted and (refresh := self._refresh(situation, found)) is not None:
             last = (refresh, *last)
         composition = known.gathered.composition
-        return replace(known.gathered, composition=replace(composition, layers=(*composition.layers, *last)))
+        return replace(known.gathered, composition=Composition((*composition.layers, *last), composition.left_out))
 
     def _that_matters(self, held: Held) -> Held:
         """What of a conversation decides about the files: few agents are set up so that anything does."""

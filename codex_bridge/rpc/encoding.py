@@ -34,12 +34,14 @@ def decode(data: bytes) -> Json:
         ValueError: `data` is not JSON.
     """
     try:
-        return cast("Json", orjson.loads(data))
+        decoded: Json = orjson.loads(data)
+        return decoded
     except orjson.JSONDecodeError as error:
         if b"\\ud" not in data and b"\\uD" not in data:
             raise
         try:
-            return _without_lone_surrogates(cast("Json", json.loads(data)))
+            decoded = json.loads(data)
+            return _without_lone_surrogates(decoded)
         except RecursionError:
             raise error from None
 

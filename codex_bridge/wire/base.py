@@ -8,8 +8,9 @@ does not know and requires next to nothing, because an old client meets new serv
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
 
 from codex_bridge.rpc import JsonObject
 
@@ -23,7 +24,11 @@ Result = TypeVar("Result", bound="Received")
 
 
 class Sent(BaseModel):
-    """Parameters or an answer of ours. One left at its default of None is not sent; None when given is sent as null."""
+    """Parameters or an answer of ours. One left at its default of None is not sent; None when given is sent as null.
+
+    Raises:
+        TypeError: A class has a field with a default other than None and is no `Variant`.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -42,14 +47,20 @@ class Sent(BaseModel):
         cls._constants = frozenset(
             name for name, info in cls.model_fields.items() if not info.is_required() and info.default is not None
         )
-
-    def model_post_init(self, _: object, /) -> None:
-        """Count a field with a default other than None, such as a variant's `type`, as given."""
-        self.__pydantic_fields_set__.update(self._constants)
+        if cls._constants and not issubclass(cls, Variant):
+            raise TypeError(f"{cls.__name__} would not send {', '.join(cls._constants)}; derive it from Variant")
 
     def to_wire(self) -> JsonObject:
         """The JSON object to send."""
         return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+class Variant(Sent):
+    """Something of ours with a field that always holds the same, such as its `type`, and that is always sent."""
+
+    def model_post_init(self, _: object, /) -> None:
+        """Count a field with a default other than None as given."""
+        self.__pydantic_fields_set__.update(self._constants)
 
 
 class Received(BaseModel):
@@ -60,19 +71,18 @@ class Received(BaseModel):
     )
 
 
-def or_else(fallback: object) -> WrapValidator:
-    """Mark a detail that counts as `fallback` when it is not what we expect, so that the rest is read all the same.
+@dataclass(frozen=True, slots=True)
+class OrElse:
+    """Marks a detail that counts as `fallback` when it is not what we expect, so that the rest is read all the same.
 
     For what decides the fate of a turn: a detail that a newer server words otherwise must not hide the end of one.
     """
 
-    def read(value: object, handler: ValidatorFunctionWrapHandler) -> object:
-        try:
-            return handler(value)
-        except ValidationError:
-            return fallback
+    fallback: object
 
-    return WrapValidator(read)
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Have the core do it: a validator of ours would be called for each of these details on every turn."""
+        return core_schema.with_default_schema(handler(source), default=self.fallback, on_error="default")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from codex_bridge.wire.base import Method, RawObject, Received, Sent, known
+from codex_bridge.wire.base import Method, RawObject, Received, Sent, Variant, known
 from codex_bridge.wire.requests import ApprovalPolicy, Empty, SandboxMode, Thread, ThreadOpened
 
 # threads
@@ -26,7 +26,7 @@ class ThreadRead(Received):
     thread: Thread
 
 
-class ThreadForkParams(Sent):
+class ThreadForkParams(Variant):
     """Make a thread that begins with what another one holds. `developer_instructions` must be sent or they are lost."""
 
     thread_id: str

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from codex_bridge.wire.base import Method, RawJson, RawObject, Received, Sent, known, or_else
+from codex_bridge.wire.base import Method, OrElse, RawJson, RawObject, Received, Sent, Variant, known
 from codex_bridge.wire.items import Item
 
 ApprovalPolicy: TypeAlias = Literal["untrusted", "on-request", "never"]
@@ -58,7 +58,7 @@ class InitializeResult(Received):
 # threads
 
 
-class FunctionTool(Sent):
+class FunctionTool(Variant):
     """A tool of ours that the model may call."""
 
     type: Literal["function"] = "function"
@@ -69,7 +69,7 @@ class FunctionTool(Sent):
     """Not shown until the model looks for it; in a namespace only."""
 
 
-class ToolNamespace(Sent):
+class ToolNamespace(Variant):
     """Tools of ours under one name."""
 
     type: Literal["namespace"] = "namespace"
@@ -102,7 +102,7 @@ class ThreadStartParams(ThreadOverrides):
     dynamic_tools: list[DynamicTool] | None = None
 
 
-class ThreadResumeParams(ThreadOverrides):
+class ThreadResumeParams(ThreadOverrides, Variant):
     """Load a thread, and subscribe to it. `developer_instructions` must be sent each time or they are lost."""
 
     thread_id: str
@@ -119,21 +119,21 @@ class ThreadStatus(Received):
 class TurnError(Received):
     """Why a turn failed."""
 
-    message: Annotated[str, or_else("")] = ""
+    message: Annotated[str, OrElse("")] = ""
     codex_error_info: RawJson = None
-    additional_details: Annotated[str | None, or_else(None)] = None
+    additional_details: Annotated[str | None, OrElse(None)] = None
 
 
 class Turn(Received):
     """One turn. Only its id can be relied on; `items` holds at most the final message."""
 
     id: str
-    root_turn_id: Annotated[str, or_else("")] = ""
+    root_turn_id: Annotated[str, OrElse("")] = ""
     """The turn that this one goes back to: its own id, or for a subagent's turn the one that it works for."""
-    status: Annotated[str, known("completed", "interrupted", "failed", "inProgress"), or_else("")] = ""
-    items: Annotated[tuple[Item, ...], or_else(())] = ()
-    error: Annotated[TurnError | None, or_else(None)] = None
-    duration_ms: Annotated[int | None, or_else(None)] = None
+    status: Annotated[str, known("completed", "interrupted", "failed", "inProgress"), OrElse("")] = ""
+    items: Annotated[tuple[Item, ...], OrElse(())] = ()
+    error: Annotated[TurnError | None, OrElse(None)] = None
+    duration_ms: Annotated[int | None, OrElse(None)] = None
 
 
 class Thread(Received):
@@ -173,14 +173,14 @@ class ThreadOpened(Received):
 # turns
 
 
-class TextInput(Sent):
+class TextInput(Variant):
     """Words of the person."""
 
     type: Literal["text"] = "text"
     text: str
 
 
-class ImageInput(Sent):
+class ImageInput(Variant):
     """A picture; the server takes only `data:` addresses."""
 
     type: Literal["image"] = "image"

@@ -7,7 +7,7 @@ accident. A method that is not listed here is refused with an error.
 from functools import cache
 from typing import Literal, TypeAlias
 
-from codex_bridge.wire.base import RawJson, RawObject, Received, Sent
+from codex_bridge.wire.base import RawJson, RawObject, Received, Sent, Variant
 
 
 class CommandApproval(Received):
@@ -90,7 +90,7 @@ class LegacyDecision(Sent):
     decision: Literal["approved", "approved_for_session", "abort"] | Denied
 
 
-class GrantedPermissions(Sent):
+class GrantedPermissions(Variant):
     """Answer to a permission request; an empty profile grants nothing."""
 
     permissions: RawObject
@@ -110,7 +110,7 @@ class UserAnswers(Sent):
     answers: dict[str, RawObject]
 
 
-class ToolText(Sent):
+class ToolText(Variant):
     """Text that a tool returns."""
 
     type: Literal["inputText"] = "inputText"

@@ -6,7 +6,6 @@ Touches the disk. Before each search every note is looked at, and only those tha
 import math
 import os
 import sqlite3
-from dataclasses import astuple
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 
@@ -163,4 +162,4 @@ def _matching(
 
 
 def _written(note: FoundNote) -> str:
-    return orjson.dumps(astuple(note.identity)).decode()
+    return orjson.dumps(tuple(note.identity)).decode()

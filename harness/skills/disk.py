@@ -58,6 +58,23 @@ def changed_paths(stamps: Iterable[tuple[str, Stamp | None]]) -> list[str]:
     return [path for path, stamp in stamps if stamp is None or stamp_of(path) != stamp]
 
 
+def has_changed(stamps: Iterable[tuple[str, Stamp | None]]) -> bool:
+    """Whether `changed_paths` would return any; spelt out, as it is called for each skill on each turn."""
+    look = os.stat
+    for path, stamp in stamps:
+        if stamp is None:
+            return True
+        try:
+            found = look(path)
+        except (OSError, ValueError):
+            if stamp_of(path) != stamp:
+                return True
+        else:
+            if (found.st_ctime_ns, found.st_size, found.st_ino) != stamp:
+                return True
+    return False
+
+
 def settled(stamp: Stamp, now_ns: int) -> Stamp | None:
     """Return `stamp`, or None when it is too fresh to be trusted.
 

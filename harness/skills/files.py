@@ -20,6 +20,8 @@ class SkillFiles:
         self.limits = limits
         self.is_read = False
         self._states: list[RootState] = []
+        self._stamps: list[tuple[str, disk.Stamp | None]] | None = None
+        """Of everything that was looked at; None until that is asked for."""
 
     def configure(self, places: SkillPlaces, limits: SkillLimits) -> bool:
         """Take over other places and limits, and tell whether other skills may be found now.
@@ -31,6 +33,7 @@ class SkillFiles:
             return False
         known = {state.walk.root: state for state in self._states} if _bounds(limits) == _bounds(self.limits) else {}
         self.places, self.limits = places, limits
+        self._stamps = None
         if self.is_read:
             self._states = [known.get(root) or read_root(root, limits) for root in skill_roots(places)]
         return True
@@ -41,6 +44,11 @@ class SkillFiles:
             self._states = [read_root(root, self.limits) for root in skill_roots(self.places)]
             self.is_read = True
             return True
+        if self._stamps is None:
+            self._stamps = [pair for state in self._states for pair in state.stamps()]
+        if not disk.has_changed(self._stamps):
+            return False
+        self._stamps = None
         changes = [state.refresh(self.limits) for state in self._states]
         return any(changes)
 

@@ -4,7 +4,7 @@ Reads through `disk` and understands through `parse`.
 """
 
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -58,6 +58,12 @@ class RootState:
                 changed = True
             self.readings[reading.candidate.file] = again
         return changed
+
+    def stamps(self) -> Iterator[tuple[str, Stamp | None]]:
+        """Everything that was looked at; while that is as it was, there is nothing to refresh."""
+        yield from self.walk.folders.items()
+        for file, reading in self.readings.items():
+            yield file, reading.stamp
 
     def is_unsettled(self) -> bool:
         """Tell whether something was too fresh to be sure that it stays."""

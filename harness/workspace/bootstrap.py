@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from harness.settings.heartbeat import HeartbeatSettings
 from harness.workspace.entries import LeftOutFile, Notice, NoticeCode, WorkspaceFile
@@ -182,7 +181,7 @@ class Bootstrap:
     def _has_exact_name(self, workspace: str, name: str) -> bool:
         """Whether the folder holds that name in that case; elsewhere `memory.md` would answer to MEMORY.md too."""
         try:
-            changed_ns = Path(workspace).stat().st_mtime_ns
+            changed_ns = os.stat(workspace).st_mtime_ns  # noqa: PTH116 - on every turn, and a Path costs more than that
             known = self._names.get(workspace)
             if known is None or known[0] != changed_ns:
                 known = changed_ns, frozenset(os.listdir(workspace))  # noqa: PTH208 - names alone are wanted

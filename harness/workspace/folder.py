@@ -1,5 +1,6 @@
 """Is there a workspace at all? Everything else about it is no error: a missing file is only told."""
 
+import os.path
 from pathlib import Path
 
 from harness.errors import WorkspaceError
@@ -11,5 +12,5 @@ def check_folder(workspace: Path) -> None:
     Raises:
         WorkspaceError: It is not there, or is something else.
     """
-    if not workspace.is_dir():
+    if not os.path.isdir(workspace):  # noqa: PTH112 - on every turn, and Path.is_dir costs as much again
         raise WorkspaceError(f"The workspace {workspace} is no folder; create it or name another.")

@@ -83,13 +83,15 @@ class GuardedReader:
         An unchanged file gives the very same result object again. Never raises for the state of the disk: whatever
         keeps the file from being read is a `Missing` or a `Refused`.
         """
-        full = os.path.join(root, path)  # noqa: PTH118 - on every turn, and a Path costs more than the stat
-        seen = self._seen.get((root, full))
+        # On every turn, where the path is absolute, and making a Path costs more than the stat.
+        full = path if path.startswith("/") else os.path.join(root, path)  # noqa: PTH118
+        key = root, full
+        seen = self._seen.get(key)
         if seen is not None and seen.settled and _still_holds(seen, root, full):
-            self._seen.move_to_end((root, full))
+            self._seen.move_to_end(key)
             return seen.result
         if isinstance(_identity_at(full), Missing):
-            self._forget((root, full))
+            self._forget(key)
             return MISSING
         return await self._read_with_patience(root, full)
 

@@ -5,6 +5,7 @@ Pure values and the sentences that go with them; `harness.workspace.guard` does 
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from harness.units import utf16_units
 
@@ -30,9 +31,11 @@ class Refusal(Enum):
     UNREADABLE = "the system refused; check the path and who may read it"
 
 
-@dataclass(frozen=True, slots=True)
-class FileIdentity:
-    """What `stat` says about a file; it differs whenever the file was written, replaced, linked or renamed."""
+class FileIdentity(NamedTuple):
+    """What `stat` says about a file; it differs whenever the file was written, replaced, linked or renamed.
+
+    A tuple, as each turn makes one for each file.
+    """
 
     device: int
     inode: int

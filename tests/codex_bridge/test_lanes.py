@@ -98,6 +98,20 @@ def test_the_tools_of_the_gateway_are_named_and_subagents_only_where_there_are_a
     assert lanes.thread_developer == f"{RUNTIME}\n\n{TOOL_MANIFEST.format(names='`memory_get`, `memory_search`')}"
 
 
+def test_what_stays_from_turn_to_turn_is_routed_once_and_an_edit_is_seen() -> None:
+    def turn(words: str, *layers: Layer) -> LanePlan:
+        return plan(Composition((*layers, layer(LayerName.USER_TEXT, words)), nothing))
+
+    nothing = ()
+    soul, tools = layer(LayerName.SOUL, "dry"), layer(LayerName.TOOLS, "a printer")
+    first, second = turn("hi", soul, tools), turn("and now?", soul, tools)
+    assert (first.turn_input, second.turn_input) == ("hi", "and now?")
+    assert second.turn_developer is first.turn_developer
+    assert second.thread_developer is first.thread_developer
+    edited = turn("and now?", layer(LayerName.SOUL, "warm"), tools)
+    assert edited.turn_developer == f"{DEFAULT_MODE}\n\n{PERSONA_INTRO}\n\n## SOUL.md\n\nwarm"
+
+
 def test_without_persona_codex_keeps_its_own_text_for_the_mode() -> None:
     lanes = plan(Composition((layer(LayerName.USER_TEXT, "hi"),), ()), Standing(subagents=False))
     assert (lanes.thread_developer, lanes.turn_developer) == (RUNTIME, None)

@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from typing import cast, get_args, get_type_hints
+from typing import Literal, cast, get_args, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from codex_bridge import ledger
 from codex_bridge.cli import login
 from codex_bridge.rpc import Json, JsonObject, Notified
 from codex_bridge.wire import besides
-from codex_bridge.wire.base import Known, Received
+from codex_bridge.wire.base import Known, Received, Sent, Variant
 from codex_bridge.wire.besides import LoginParams
 from codex_bridge.wire.items import (
     ITEMS,
@@ -405,3 +405,15 @@ def test_no_item_raises_whatever_it_holds(raw: Json) -> None:
 
 def text_or_nothing(value: Json) -> str:
     return value if isinstance(value, str) else ""
+
+
+def test_a_field_that_always_holds_the_same_cannot_be_left_unsent_by_mistake() -> None:
+    with pytest.raises(TypeError, match="Picture would not send type; derive it from Variant"):
+
+        class Picture(Sent):  # pyright: ignore[reportUnusedClass] - defining it is the mistake
+            type: Literal["picture"] = "picture"
+
+    class Drawing(Variant):
+        type: Literal["drawing"] = "drawing"
+
+    assert Drawing().to_wire() == {"type": "drawing"}
