@@ -12,7 +12,19 @@ from typing import Annotated, Final
 
 import typer
 
-from codex_bridge.cli import context, demo, doctor, lanes, login, new_workspace, prompt, skills, status, turn
+from codex_bridge.cli import (
+    context,
+    demo,
+    doctor,
+    heartbeat,
+    lanes,
+    login,
+    new_workspace,
+    prompt,
+    skills,
+    status,
+    turn,
+)
 from codex_bridge.cli.options import ruled
 from codex_bridge.errors import CodexError
 from codex_bridge.home import AgentIdError
@@ -37,6 +49,7 @@ app.command("login", cls=ruled(*login.RULES))(login.command)
 app.command("context", cls=ruled(*context.RULES))(context.command)
 app.command("prompt", cls=ruled(*prompt.RULES))(prompt.command)
 app.command("status", cls=ruled())(status.command)
+app.command("heartbeat", cls=ruled(*heartbeat.RULES))(heartbeat.command)
 app.command("doctor", cls=ruled())(doctor.command)
 app.add_typer(skills.app, name="skills")
 app.add_typer(lanes.app, name="lanes")

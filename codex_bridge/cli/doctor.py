@@ -20,10 +20,14 @@ from codex_bridge.lanes import HABITS
 from harness.config import describe
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
+from harness.heartbeat.tasks import parse_tasks
 from harness.report import PromptReport
 from harness.settings.agent import AgentSettings
 from harness.skills.values import Why
 from harness.workspace.folder import check_folder
+from harness.workspace.names import HEARTBEAT
+from harness.workspace.reader import GuardedReader
+from harness.workspace.reads import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ def examine(found: Configured) -> list[Check]:
         Check("workspace", sound=True, text=f"{settings.workspace}, {report.units:,} units in the next turn."),
         *_files(report),
         _memory(settings),
+        *_heartbeat(settings),
         Check("skills", sound=True, text=f"{survey.catalogue.count} listed, {len(survey.verdicts)} found."),
         *(Check("skills", sound=False, text=problem.text) for problem in survey.problems),
         *(
@@ -109,6 +114,12 @@ def _memory(settings: AgentSettings) -> Check:
         sound=True,
         text=f"the memory tools answer for {who}; Codex's shell can read any workspace file, whoever is listening.",
     )
+
+
+def _heartbeat(settings: AgentSettings) -> list[Check]:
+    read = anyio.run(GuardedReader().read, str(settings.workspace), HEARTBEAT)
+    problems = parse_tasks(read.text).problems if isinstance(read, Content) else ()
+    return [Check("heartbeat", sound=False, text=f"{problem}.") for problem in problems]
 
 
 def _files(report: PromptReport) -> list[Check]:

@@ -123,6 +123,13 @@ def configured(config: Path | None, agent: str | None, workspace: Path | None) -
     return Configured(read, settings)
 
 
+def warn_of(found: Configured) -> None:
+    """Say on stderr that something is wrong with the configuration, and where to look."""
+    if found.config.findings:
+        count = len(found.config.findings)
+        print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)
+
+
 def home_named(name: str, agent: str, root: Path) -> Home:
     """The Codex home that `--codex-home` names; the agent by its id.
 

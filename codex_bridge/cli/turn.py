@@ -23,6 +23,7 @@ from codex_bridge.cli.setup import (
     WorkspaceOption,
     configured,
     running,
+    warn_of,
 )
 from codex_bridge.home import agent_dir, state_dir
 from codex_bridge.loopback.model import loopback_model
@@ -52,9 +53,7 @@ def command(
     """Run one turn for a message that came in, and print the answer."""
     message = telegram.from_update(read_object(payload, "payload"))
     found = configured(config, agent, workspace)
-    if found.config.findings:
-        count = len(found.config.findings)
-        print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)
+    warn_of(found)
     how = partial(
         running,
         found.settings,

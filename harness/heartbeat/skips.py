@@ -4,9 +4,11 @@ Pure: the facts are gathered elsewhere. The rows of the table are asked in order
 the reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from types import MappingProxyType
+from typing import Final
 
 from harness.settings.heartbeat import Visibility
 
@@ -40,6 +42,22 @@ class SkipReason(StrEnum):
     """Nobody is to be told; decided once the answer is there."""
 
 
+WHY: Final[Mapping[SkipReason, str]] = MappingProxyType(
+    {
+        SkipReason.DISABLED: "this agent has no heartbeats: heartbeat.every is 0 or wrong, or only other agents have a "
+        "heartbeat block",
+        SkipReason.QUIET_HOURS: "it is outside of heartbeat.activeHours",
+        SkipReason.REQUESTS_IN_FLIGHT: "its conversation is busy",
+        SkipReason.CRON_IN_PROGRESS: "a scheduled job of the agent runs",
+        SkipReason.LANES_BUSY: "another conversation of the agent is busy, and heartbeat.skipWhenBusy is set",
+        SkipReason.EMPTY_FILE: "HEARTBEAT.md asks for nothing",
+        SkipReason.NO_TASKS_DUE: "no task of HEARTBEAT.md is due",
+        SkipReason.ALERTS_DISABLED: "the channel shows nothing of heartbeats",
+        SkipReason.DUPLICATE: "the same was told within a day",
+        SkipReason.NO_TARGET: "heartbeat.target names no chat that may be told",
+    }
+)
+"""Each reason as a clause for a person."""
 TRANSIENT = frozenset({SkipReason.REQUESTS_IN_FLIGHT, SkipReason.CRON_IN_PROGRESS, SkipReason.LANES_BUSY})
 """The reasons that pass by themselves: such a wake is tried again soon instead of waiting for the next beat."""
 

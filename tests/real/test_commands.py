@@ -138,6 +138,49 @@ def test_status_tells_of_the_turn_before(codex: CodexBinary, state: Path) -> Non
     assert found["home"]["signedIn"] is False
 
 
+HEARTBEAT = "tasks:\n- name: vents\n  interval: 2h\n  prompt: Look at the vents.\n"
+ASKED = "The loopback model received: Heartbeat check. These recurring tasks are due; do each of them now:"
+
+
+def gateway(state: Path, heartbeat: str) -> tuple[str, ...]:
+    """Options that name a workspace with a task and a configuration of its heartbeats."""
+    (state / "w").mkdir(exist_ok=True)
+    (state / "w" / "HEARTBEAT.md").write_text(HEARTBEAT, "utf-8")
+    (state / "openclaw.json").write_text(f"{{agents: {{defaults: {{heartbeat: {heartbeat}}}}}}}", "utf-8")
+    return ("--workspace", str(state / "w"), "--config", str(state / "openclaw.json"), "--loopback")
+
+
+def test_a_heartbeat_is_run_once_and_what_would_be_delivered_is_printed(codex: CodexBinary, state: Path) -> None:
+    where = gateway(state, "{target: 'telegram', to: '7', isolatedSession: true}")
+    done = run(codex, state, "heartbeat", "--once", *where)
+    assert (done.returncode, done.stdout) == (0, f"{ASKED}\n"), done.stderr
+    told = done.stderr.splitlines()
+    assert told[:2] == ["[began in agent:main:telegram:direct:7:heartbeat]", "[would be sent to telegram 7]"]
+    assert told[2].startswith("[next: ")
+    planned = json.loads(run(codex, state, "heartbeat", "--json", *where).stdout)
+    assert (planned["skip"], planned["tasks"][0]["due"]) == ("no-tasks-due", False)
+    again = json.loads(run(codex, state, "heartbeat", "--once", "--json", *where).stdout)
+    assert (again["event"], again["quiet"]) == ("ended", False)
+    assert again["outbox"] == [{"channel": "telegram", "chat": "7", "text": again["text"]}]
+    assert again["text"].startswith("The loopback model received: Heartbeat check. If the workspace has a HEARTBEAT.md")
+    off = run(codex, state, "heartbeat", "--once", *gateway(state, "{every: '0m'}"))
+    assert (off.returncode, off.stdout) == (0, "")
+    assert off.stderr.startswith("[skipped: this agent has no heartbeats: ")
+
+
+def test_heartbeats_run_on_their_own_until_somebody_stops_them(codex: CodexBinary, state: Path) -> None:
+    words = ("heartbeat", "--watch", "--json", *gateway(state, "{every: '1s'}"))
+    command = [sys.executable, "-m", "codex_bridge", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(codex, state)) as process:
+        assert process.stdout is not None
+        events = [json.loads(line) for line, _ in zip(process.stdout, range(5), strict=False)]
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert process.wait(30) == 0
+    assert [each["event"] for each in events] == ["scheduled", "began", "ended", "scheduled", "skipped"]
+    assert (events[2]["text"], events[4]["reason"]) == (ASKED, "no-tasks-due")
+
+
 def test_a_turn_for_a_person_prints_the_answer_alone(codex: CodexBinary, state: Path) -> None:
     update = (SAMPLE / "update.json").read_text("utf-8")
     done = run(

@@ -116,6 +116,13 @@ def test_doctor_is_content_with_a_sound_workspace(place: Path) -> None:
     assert all(line.startswith("ok") for line in run(place, "doctor").splitlines())
 
 
+def test_doctor_names_what_is_wrong_with_the_tasks_of_heartbeats(place: Path) -> None:
+    (place / "w" / "HEARTBEAT.md").write_text("tasks:\n- name: vents\n  interval: soon\n  prompt: Look.\n", "utf-8")
+    checks = [check for check in data(place, "doctor", "--json", code=1) if check["part"] == "heartbeat"]
+    never = "HEARTBEAT.md: task 'vents' never runs: 'soon' is no interval; write one such as 30m."
+    assert checks == [{"part": "heartbeat", "ok": False, "text": never}]
+
+
 def test_doctor_names_a_skill_that_cannot_be_used(place: Path) -> None:
     (place / "elsewhere").mkdir()
     (place / "elsewhere" / "SKILL.md").write_text("---\nname: far\ndescription: d\n---\n", encoding="utf-8")

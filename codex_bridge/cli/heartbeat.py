@@ -1,0 +1,434 @@
+"""`codex-bridge heartbeat`: when an agent's next heartbeat is due, whether it would run, and what it says.
+
+Nobody is told anything here: what a gateway would send is printed.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final
+
+import anyio
+import typer
+
+from codex_bridge.cli.options import Rule, Written, apart
+from codex_bridge.cli.setup import (
+    LOOPBACK_MODEL,
+    AgentOption,
+    CodexOption,
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    Running,
+    WorkspaceOption,
+    configured,
+    running,
+    warn_of,
+)
+from codex_bridge.cli.tables import console, table
+from codex_bridge.home import agent_dir, state_dir
+from codex_bridge.lanes import HABITS
+from codex_bridge.loopback.model import loopback_model
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Action, CallTool, Reply, say
+from codex_bridge.masking import mask
+from harness.clock import format_user_time
+from harness.errors import StoreError
+from harness.heartbeat.convention import Ack
+from harness.heartbeat.events import (
+    Began,
+    Deferred,
+    Ended,
+    Failed,
+    GaveWay,
+    HeartbeatEvent,
+    Noticed,
+    Scheduled,
+    Settled,
+    Skipped,
+)
+from harness.heartbeat.outcome import Status
+from harness.heartbeat.run import plan_run
+from harness.heartbeat.runner import Gateway, HeartbeatRunner
+from harness.heartbeat.schedule import next_due, phase_offset
+from harness.heartbeat.skips import WHY, SkipReason, Wake
+from harness.heartbeat.state import HeartbeatState
+from harness.heartbeat.state_file import load_state
+from harness.heartbeat.survey import Survey, survey
+from harness.heartbeat.target import Place, Target, target_of
+from harness.heartbeat.wording import RESPONSE_TOOL
+from harness.json_value import Json
+from harness.settings.agent import AgentSettings
+from harness.workspace.folder import check_folder
+from harness.workspace.names import HEARTBEAT
+from harness.workspace.reader import GuardedReader
+from harness.workspace.reads import Content, Refused
+
+STATE_FILE: Final = "heartbeat.json"
+"""What an agent's heartbeats are remembered in, beside its store."""
+
+
+def runs_something(*options: str) -> Rule:
+    """Options that mean something only where a heartbeat runs."""
+
+    def rule(written: Written) -> str | None:
+        idle = next((option for option in options if option in written.given), None)
+        if idle is None or {"--once", "--watch"} & written.given.keys():
+            return None
+        return f"{idle} is for --once and --watch: a plan asks no model."
+
+    return rule
+
+
+RULES: Final = (
+    apart("--once", "--watch", why="One runs a single heartbeat now and the other all of them when they are due"),
+    runs_something("--model", "--codex", "--codex-home"),
+)
+
+
+def command(
+    workspace: WorkspaceOption = None,
+    config: ConfigOption = None,
+    agent: AgentOption = None,
+    once: Annotated[bool, typer.Option("--once", help="Run one now, and print what would be delivered.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Run each one when it is due, until interrupted.")] = False,
+    loopback: Annotated[
+        bool, typer.Option("--loopback", help="Let a local stand-in play the model; needs no account.")
+    ] = False,
+    model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
+    codex: CodexOption = None,
+    codex_home: HomeOption = "own",
+    as_json: JsonOption = False,
+) -> None:
+    """Say when the next heartbeat is due and whether it would run. Nothing is sent to any chat."""
+    found = configured(config, agent, workspace)
+    settings = found.settings
+    warn_of(found)
+    check_folder(settings.workspace)
+    # The stand-in's conversations are kept apart, and with them what its heartbeats did.
+    root = state_dir() / "loopback" if loopback else state_dir()
+    if not once and not watch:
+        plan = anyio.run(look, settings, root, datetime.now(UTC))
+        if as_json:
+            print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
+        else:
+            _show(plan)
+        return
+    how = partial(
+        running,
+        settings,
+        codex=codex,
+        codex_home=codex_home,
+        codex_config=found.codex,
+    )
+    if watch:
+        with suppress(KeyboardInterrupt):
+            anyio.run(_run, how, root, Teller(settings, as_json=as_json), loopback, model, True)
+        return
+    told: list[HeartbeatEvent] = []
+    teller = Teller(settings, as_json=False) if not as_json else told.append
+    settled = anyio.run(_run, how, root, teller, loopback, model, False)
+    if as_json:
+        print(json.dumps(_account(told, place_of(settings)[1]), ensure_ascii=False, indent=2))
+    raise typer.Exit(1 if isinstance(settled, Failed) else 0)
+
+
+# the plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An agent's next heartbeat, as things are now."""
+
+    settings: AgentSettings
+    now: datetime
+    due: datetime | None
+    """None for an agent without heartbeats."""
+    found: Survey
+    """What it would find when it is due, if nothing changes."""
+    poll: str
+    state: HeartbeatState
+    place: Place
+    target: Target | None
+    problems: tuple[str, ...]
+
+    def as_data(self) -> dict[str, object]:
+        """What `--json` prints."""
+        heartbeat, skip = self.settings.heartbeat, self.found.skip
+        return {
+            "agent": self.settings.id,
+            "every": None if heartbeat.every is None else heartbeat.every.total_seconds(),
+            "next": None if self.due is None else self.due.isoformat(),
+            "wouldRun": skip is None,
+            "skip": skip,
+            "why": WHY[skip] if skip else "",
+            "poll": "" if skip else self.poll,
+            "session": self.place.session_key,
+            "target": None if self.target is None else {"channel": self.target.channel, "chat": self.target.chat},
+            "light": heartbeat.light_context,
+            "isolated": heartbeat.isolated_session,
+            "tasks": [
+                {
+                    "name": task.name,
+                    "every": None if task.interval is None else task.interval.total_seconds(),
+                    "lastRun": last.isoformat() if (last := self.state.last_runs().get(task.name)) else None,
+                    "due": task in self.found.due_tasks,
+                }
+                for task in self.found.block.tasks
+            ],
+            "problems": list(self.problems),
+        }
+
+
+async def look(settings: AgentSettings, root: Path, now: datetime) -> Plan:
+    """Look at the next heartbeat of an agent whose state is kept below `root`."""
+    heartbeat, problems = settings.heartbeat, list[str]()
+    try:
+        state = load_state(remembered_in(root, settings))
+    except StoreError as error:
+        state = HeartbeatState()
+        problems.append(str(error))
+    read = await GuardedReader().read(str(settings.workspace), HEARTBEAT)
+    if isinstance(read, Refused):
+        problems.append(f"HEARTBEAT.md was not read: {read.reason}.")
+    every = heartbeat.every if heartbeat.runs else None
+    due = None if every is None else next_due(now, every, phase_offset(seed(), settings.id, every))
+    place, target = place_of(settings)
+    found = survey(
+        settings,
+        text=read.text if isinstance(read, Content) else None,
+        state=state,
+        place=Place(session_key=place.session_key, target=target),
+        now=due or now,
+    )
+    run = plan_run(
+        heartbeat,
+        found.poll,
+        session_key=place.session_key,
+        ack=Ack.TOOL,
+        file_path=str(settings.workspace / HEARTBEAT),
+        quote_context=not HABITS.points_to_heartbeat_file,
+    )
+    return Plan(
+        settings=settings,
+        now=now,
+        due=due,
+        found=found,
+        poll=run.poll.text,
+        state=state,
+        place=place,
+        target=target,
+        problems=(*problems, *found.block.problems),
+    )
+
+
+def remembered_in(root: Path, settings: AgentSettings) -> Path:
+    """The file of an agent's heartbeats, when everything is kept below `root`."""
+    return agent_dir(root, settings.id) / STATE_FILE
+
+
+def seed() -> str:
+    """What spreads the beats of the agents of this machine, the same at each start."""
+    return str(state_dir())
+
+
+def place_of(settings: AgentSettings) -> tuple[Place, Target | None]:
+    """Where heartbeats that are tried out happen, and the chat that a gateway would tell; here nobody is told."""
+    target = target_of(settings.heartbeat, None)
+    where = "main" if target is None else f"{target.channel}:direct:{target.chat}"
+    return Place(session_key=f"agent:{settings.id}:{where}"), target
+
+
+def _show(plan: Plan) -> None:
+    out, settings = console(), plan.settings
+    heartbeat = settings.heartbeat
+    if plan.due is None:
+        out.print(f"No heartbeat: {WHY[SkipReason.DISABLED]}.", soft_wrap=True)
+    else:
+        at = format_user_time(plan.due, settings.time.zone, clock=settings.time.clock)
+        out.print(f"Next: {at} ({settings.time.zone.key}), in {_length(plan.due - plan.now)}.", soft_wrap=True)
+        skip = plan.found.skip
+        would = "It would run." if skip is None else f"It would be skipped: {WHY[skip]} ({skip})."
+        out.print(would, soft_wrap=True)
+    words = [f"every {_length(heartbeat.every)}" if heartbeat.every else "off"]
+    words += ["light context"] if heartbeat.light_context else []
+    words += ["isolated session"] if heartbeat.isolated_session else []
+    told = f"tells {plan.target.channel} {plan.target.chat}" if plan.target else "tells nobody"
+    out.print(f"Heartbeats of {settings.id}: {', '.join([*words, told])}.", soft_wrap=True)
+    if plan.found.block.tasks:
+        last = plan.state.last_runs()
+        rows = [
+            (
+                task.name,
+                "never" if task.interval is None else _length(task.interval),
+                format_user_time(last[task.name], settings.time.zone) if task.name in last else "never",
+                "yes" if task in plan.found.due_tasks else "no",
+            )
+            for task in plan.found.block.tasks
+        ]
+        out.print()
+        out.print(table("Tasks", ("task", "every", "last run", "due then"), rows))
+    for problem in plan.problems:
+        out.print(f"! {problem}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _length(time: timedelta) -> str:
+    """A length of time as a person says it, rounded up to minutes."""
+    minutes = -(-int(time.total_seconds()) // 60)
+    hours, minutes = divmod(minutes, 60)
+    return " ".join([*([f"{hours} h"] if hours else []), *([f"{minutes} min"] if minutes or not hours else [])])
+
+
+# a run
+
+
+class Teller:
+    """Prints what comes of heartbeats, for a person or as one line of JSON for each event."""
+
+    def __init__(self, settings: AgentSettings, *, as_json: bool) -> None:
+        self._settings = settings
+        self._json = as_json
+        self._target = place_of(settings)[1]
+
+    def __call__(self, event: HeartbeatEvent) -> None:
+        """Hear of an event."""
+        if self._json:
+            print(json.dumps(_data(event, self._target), ensure_ascii=False), flush=True)
+            return
+        for line, to_person in self._lines(event):
+            print(line, file=sys.stdout if to_person else sys.stderr, flush=True)
+
+    def _lines(self, event: HeartbeatEvent) -> list[tuple[str, bool]]:
+        match event:
+            case Ended(verdict=verdict):
+                text = verdict.text or verdict.withheld
+                if verdict.status is Status.QUIET or not text:
+                    return [("[quiet: nothing would be sent]", False)]
+                whom = f"{self._target.channel} {self._target.chat}" if self._target else "nobody"
+                why = "" if self._target else f": {WHY[SkipReason.NO_TARGET]}"
+                return [(text, True), (f"[would be sent to {whom}{why}]", False)]
+            case Skipped(reason=reason):
+                return [(f"[skipped: {WHY[reason]} ({reason})]", False)]
+            case Deferred(until=until, why=why):
+                return [(f"[waits until {self._time(until)}: {why}]", False)]
+            case Failed(error=error):
+                return [(f"codex-bridge: {error}", False)]
+            case GaveWay(again=again):
+                return [(f"[gave way to a message; once more at {self._time(again)}]", False)]
+            case Noticed(text=text):
+                return [(f"[{text}]", False)]
+            case Began(session_key=key):
+                return [(f"[began in {key}]", False)]
+            case Scheduled(at=at):
+                return [(f"[next: {self._time(at) if at else 'none'}]", False)]
+
+    def _time(self, at: datetime) -> str:
+        return format_user_time(at, self._settings.time.zone, clock=self._settings.time.clock)
+
+
+def _data(event: HeartbeatEvent, target: Target | None) -> dict[str, object]:
+    match event:
+        case Ended(verdict=verdict, result=result):
+            text = verdict.text or verdict.withheld
+            where = {"channel": target.channel, "chat": target.chat} if target else {}
+            return {
+                "event": "ended",
+                "quiet": verdict.status is Status.QUIET,
+                "text": text,
+                "outbox": [{**where, "text": text}] if text and target else [],
+                "thread": result.conversation,
+                "turn": result.turn,
+            }
+        case Skipped(wake=wake, reason=reason, again=again):
+            return {
+                "event": "skipped",
+                "wake": wake.value,
+                "reason": reason,
+                "why": WHY[reason],
+                "again": _iso(again),
+            }
+        case Deferred(wake=wake, until=until, why=why):
+            return {"event": "deferred", "wake": wake.value, "until": _iso(until), "why": why}
+        case Failed(error=error, detail=detail):
+            return {"event": "failed", "error": error, "detail": mask(detail)}
+        case GaveWay(again=again):
+            return {"event": "gave-way", "again": _iso(again)}
+        case Noticed(text=text):
+            return {"event": "notice", "text": text}
+        case Began(wake=wake, session_key=key, at=at):
+            return {"event": "began", "wake": wake.value, "session": key, "at": _iso(at)}
+        case Scheduled(at=at):
+            return {"event": "scheduled", "at": _iso(at)}
+
+
+def _account(told: list[HeartbeatEvent], target: Target | None) -> dict[str, object]:
+    """What `--once --json` prints: what came of it, what was said meanwhile, and when the next one is due."""
+    account: dict[str, object] = {}
+    for event in told:
+        if isinstance(event, Skipped | Deferred | Ended | GaveWay | Failed):
+            account |= _data(event, target)
+        elif isinstance(event, Began):
+            account["session"] = event.session_key
+        elif isinstance(event, Scheduled):
+            account["next"] = _iso(event.at)
+    return account | {"notices": [event.text for event in told if isinstance(event, Noticed)]}
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def attentive(request: RecordedRequest) -> Action:
+    """What the stand-in does on a heartbeat: it reports, by the tool, what it was asked."""
+    last = request.parts()[-1]
+    if last.kind == "function_call_output":
+        return say("Done.")
+    told: Json = {
+        "outcome": "needs_attention",
+        "notify": True,
+        "summary": "The stand-in was asked.",
+        "notificationText": f"The loopback model received: {last.text.splitlines()[0] if last.text else 'nothing'}",
+    }
+    return Reply((CallTool(RESPONSE_TOOL, told),))
+
+
+async def _run(
+    how: Callable[..., AbstractAsyncContextManager[Running]],
+    root: Path,
+    teller: Callable[[HeartbeatEvent], None],
+    loopback: bool,
+    model: str | None,
+    watch: bool,
+) -> Settled | None:
+    async with AsyncExitStack() as stack:
+        provider = None
+        if loopback:
+            provider = (await stack.enter_async_context(loopback_model(attentive))).provider
+            model = model or LOOPBACK_MODEL
+        live = await stack.enter_async_context(how(provider=provider, model=model, root=root))
+        settings = live.agent.gatherer.settings
+        place, _ = place_of(settings)
+
+        async def nobody(alert: object) -> None:
+            raise AssertionError(f"no chat is told of {alert}")
+
+        runner = HeartbeatRunner(
+            live.agent,
+            Gateway(
+                place=lambda: place,
+                deliver=nobody,
+                tell=teller,
+                unfinished=lambda: live.harness.unfinished,
+            ),
+            remembered_in(root, settings),
+            seed=seed(),
+        )
+        if watch:
+            await runner.run()
+        runner.wake(Wake.MANUAL, "asked on the command line")
+        return await runner.attempt()
