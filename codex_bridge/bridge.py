@@ -24,7 +24,7 @@ from codex_bridge.errors import (
     TransportError,
     UnreadableAnswerError,
 )
-from codex_bridge.failures import Trouble, refusal, told, trouble_of
+from codex_bridge.failures import RULES, Rule, Trouble, refusal, told, trouble_of
 from codex_bridge.lanes import Lane, Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
@@ -33,7 +33,7 @@ from codex_bridge.process import Launch, Server
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
-from codex_bridge.threads import Threads, changes, holds_of
+from codex_bridge.threads import BUSY_PAUSE, Threads, changes, holds_of
 from codex_bridge.tools import registered
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
@@ -46,9 +46,10 @@ from codex_bridge.wire.requests import (
     TurnInterruptParams,
 )
 from harness.errors import HarnessError
-from harness.store.bindings import Bindings, Holds
+from harness.store.bindings import Bindings
+from harness.store.bound import Holds
 from harness.tasks import beside
-from harness.turns import Notice, SubagentFinished, Trigger, TurnRequest, TurnResult
+from harness.turns import Evidence, Finished, Notice, SubagentFinished, Trigger, TurnEvent, TurnRequest, TurnResult
 from harness.units import utf16_units
 
 BACKEND: Final = "codex"
@@ -94,7 +95,8 @@ class CodexHarness:
         home = settings.launch.home
         # Threads live in a home, so another home's bindings are another backend's.
         backend = BACKEND if home.owned else f"{BACKEND}@{home.path}"
-        self._threads = Threads(bindings, backend, settings.threads)
+        provider = settings.launch.provider
+        self._threads = Threads(bindings, backend, settings.threads, provider.id if provider else "")
         self._servers = Servers(
             group,
             settings.launch,
@@ -155,6 +157,16 @@ class CodexHarness:
         """
         await self._threads.clear(self._servers.current, session_key)
 
+    async def adopt(self, session_key: str, thread_id: str) -> None:
+        """Let a conversation go on in a thread of this Codex home that somebody else began.
+
+        Raises:
+            AdoptionError: Codex does not have the thread, or it is another chat's.
+            CodexError: The server cannot be used; see `ready`.
+            StoreError: The store cannot be used.
+        """
+        await self._threads.adopt(await self._servers.get(), session_key, thread_id)
+
     async def interrupt(self, turn: CodexTurn) -> None:
         """Stop a turn, wherever it is, and wait for its end."""
         if turn.buffer.result is None and not turn.stopped:
@@ -193,11 +205,12 @@ class CodexHarness:
             # The boundary of a turn: whatever breaks here must end this turn and no other.
             logger.exception("turn for %s", request.session_key)
             _fail(turn, "The bridge had an internal error; the log has the details.")
+        finally:
+            self._unfinished.pop(turn, None)
+            if not queue.locked():
+                self._queues.pop(turn.key, None)
         if turn.buffer.result is None:  # stopped before Codex knew of it
             turn.push(turn.ended_ledger().stop())
-        self._unfinished.pop(turn, None)
-        if not queue.locked():
-            self._queues.pop(turn.key, None)
         result = turn.buffer.result
         if result is not None and result.error:
             logger.warning("turn for %s: %s %s", request.session_key, result.error, mask(result.detail))
@@ -221,29 +234,43 @@ class CodexHarness:
             # Not before the end: a server that is killed right after it accepted a turn has written nothing down. But
             # also when the gateway shuts down just then.
             with anyio.CancelScope(shield=True):
-                if turn.apart:
-                    await self._threads.unload(self._servers.current, turn)
-                elif turn.buffer.result is not None:
-                    await self._threads.remember(self._servers.current, turn.key)
+                await self._threads.finish(self._servers.current, turn)
 
     async def _converse(self, turn: CodexTurn) -> None:
+        thread, before = await self._run_once(turn)
+        await turn.over.wait()
+        if turn.buffer.result is None:
+            turn.over = anyio.Event()
+            # Nothing of it ran. The thread is too long for the model, so a fresh one gets it, and what fits of before.
+            turn.buffer.push(Notice(f"{told(Trouble.OVERFLOW)} It goes on in a new thread."))
+            await self._threads.drop(self._servers.current, turn.key)
+            thread, before = await self._run_once(turn)
+        result = await turn.buffer.wait()
+        allowed = None if turn.aside else turn.request.may_vanish
+        connection = self._servers.current
+        if connection is not None and allowed is not None and _vanishes(turn, result, allowed):
+            turn.vanished = await self._take_back(connection, thread, result, before)
+
+    async def _run_once(self, turn: CodexTurn) -> tuple[OpenThread, Holds]:
+        """Begin the turn; gives its thread, and what that held before."""
         connection, thread = await self._opened(turn)
         before = thread.holds
         try:
             await self._begin(connection, thread, turn)
         except RpcError as error:
-            if trouble_of(error) is not Trouble.GONE:
+            trouble = trouble_of(error)
+            if trouble is not Trouble.GONE and RULES[trouble] is not Rule.AGAIN:
                 raise
-            # The server unloaded the thread without our noticing; nothing of this turn ran.
             self._turns.pop(thread.opened.thread.id, None)
-            connection.threads.pop(turn.key, None)
-            thread = await self._threads.open(connection, turn)
+            if trouble is Trouble.GONE:
+                # The server unloaded the thread without our noticing; nothing of this turn ran.
+                connection.threads.pop(turn.key, None)
+                thread = await self._threads.open(connection, turn)
+            else:
+                await anyio.sleep(BUSY_PAUSE)
             before = thread.holds
             await self._begin(connection, thread, turn)
-        result = await turn.buffer.wait()
-        allowed = None if turn.apart else turn.request.may_vanish
-        if allowed is not None and _vanishes(turn, result, allowed):
-            await self._take_back(connection, thread, result, before)
+        return thread, before
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""
@@ -283,7 +310,8 @@ class CodexHarness:
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
         if not capabilities.honours_mode_text(model):
             turn.route(copied=turn.lanes.copied, hears_mode=False)
-        now, before = replace(holds_of(turn.lanes), tools=thread.holds.tools), thread.holds
+        before = thread.holds
+        now = replace(holds_of(turn.lanes), tools=before.tools, heard=turn.heard)
         changed = changes(thread, now, turn.lanes)
         with_context = bool(now.context) and now.context != before.context
         params = turn_start(
@@ -316,15 +344,16 @@ class CodexHarness:
             if turn.stopped:
                 await self._stop(turn)
 
-    async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> None:
+    async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> bool:
         """Take a turn out of its thread again, while nobody else can begin one; what fails leaves it where it is."""
         params = ThreadRevertParams(thread_id=result.conversation, before_turn_id=result.turn)
         try:
             await connection.server.client.call(THREAD_REVERT, params, deadline=REVERT_DEADLINE)
         except CodexError as error:
             logger.warning("a quiet turn stays in its conversation: %s", error)
-        else:
-            thread.holds, thread.added = before, frozenset()
+            return False
+        thread.holds, thread.added = before, frozenset()
+        return True
 
     async def _stop(self, turn: CodexTurn) -> None:
         """Send turn/interrupt and wait for the end: until then a new turn/start would join the old turn."""
@@ -401,12 +430,29 @@ class CodexHarness:
     def _on_thread(self, thread: str, wire: Wire) -> None:
         turn = self._turns.get(thread)
         if turn is not None and turn.ledger is not None:
-            turn.push(turn.ledger.see(wire))
+            events = turn.ledger.see(wire)
+            if turn.ledger.trouble is Trouble.OVERFLOW and self._may_begin_anew(turn, events):
+                self._turns.pop(thread)
+                turn.ledger, turn.repeated = None, True
+                turn.over.set()
+            else:
+                turn.push(events)
         elif (told := self._children.see(thread, wire)) is not None:
             parent, event = told
             if isinstance(event, SubagentFinished):
                 self._on_subagent(parent, event)
             parent.buffer.push(event)
+
+    def _may_begin_anew(self, turn: CodexTurn, events: Iterable[TurnEvent]) -> bool:
+        """Whether a turn that did not fit into its thread can run in a fresh one without anything happening twice."""
+        ends = [event.result for event in events if isinstance(event, Finished)]
+        connection = self._servers.current
+        if turn.repeated or turn.aside or turn.stopped or connection is None or not ends:
+            return False
+        (result,) = ends
+        thread = connection.threads.get(turn.key)
+        idle = replace(result.evidence, messages=0) == Evidence() and not result.text
+        return idle and thread is not None and thread.has_history
 
     def _on_subagent(self, parent: CodexTurn, event: SubagentFinished) -> None:
         if parent.ledger is not None:
@@ -428,10 +474,10 @@ class CodexHarness:
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
             thread = connection.threads[key]
-            thread.holds, thread.added = thread.began, frozenset()
+            thread.holds, thread.added = replace(thread.began, heard=thread.holds.heard), frozenset()
             if not connection.server.capabilities.remembers_context:
                 thread.context_round += 1
-            self._group.start_soon(self._threads.remember, connection, key)
+            self._group.start_soon(self._threads.store, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
         from codex_bridge.questions import reply, tool_call, tool_refusal  # few turns are asked anything

@@ -11,7 +11,8 @@
     ├── RpcError                 the server answered a request with an error
     │   └── OverloadedError      still overloaded after every retry
     ├── UnreadableAnswerError    the server answered with something that is not the method's result
-    └── CallTimeoutError         no answer within the call's deadline
+    ├── CallTimeoutError         no answer within the call's deadline
+    └── AdoptionError            a thread cannot become a chat's conversation
 
 `RefusalError` is not of the tree: it is how a request handler says no.
 
@@ -142,6 +143,14 @@ class CallTimeoutError(CodexError):
         super().__init__(f"{method} was not answered within {seconds:g} s")
         self.method = method
         self.seconds = seconds
+
+
+class AdoptionError(CodexError):
+    """A thread cannot become a chat's conversation."""
+
+    def __init__(self, thread_id: str, problem: str) -> None:
+        super().__init__(f"The thread {thread_id} cannot be adopted: {problem}")
+        self.thread_id = thread_id
 
 
 class RefusalError(Exception):

@@ -99,6 +99,7 @@ _WORDS: Final[tuple[tuple[Trouble, tuple[str, ...]], ...]] = (
         (
             "no rollout found",
             "thread not found",
+            "thread not loaded",
             "missing source rollout",
             "is archived",
             # A thread keeps its provider, and one that is configured no longer takes it along.

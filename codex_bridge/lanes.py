@@ -54,6 +54,7 @@ class Lane(Enum):
     THREAD_DEVELOPER = "thread/start · developerInstructions"
     TURN_DEVELOPER = "turn/start · collaborationMode.settings.developer_instructions"
     TURN_ADDED = "turn/start · additionalContext"
+    TURN_QUOTED = "turn/start · additionalContext, untrusted"
     TURN_ONCE = "turn/start · additionalContext, once"
     TURN_CONTEXT = "turn/start · input, context block"
     TURN_INPUT = "turn/start · input"
@@ -79,6 +80,7 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.BOOTSTRAP: Lane.TURN_CONTEXT,
         LayerName.MEMORY: Lane.TURN_CONTEXT,
         LayerName.REFRESH: Lane.TURN_ONCE,
+        LayerName.HISTORY: Lane.TURN_QUOTED,
         LayerName.USER_TEXT: Lane.TURN_INPUT,
     }
 )
@@ -108,6 +110,7 @@ CHUNK_BYTES: Final = 3_900
 TURN_KEY: Final = "gateway_turn"
 """Keys of the entries that stand in for the turn's developer text. Letters, digits and `_`, as 0.171 wants them."""
 CHANGED_KEY: Final = "gateway_changed"
+QUOTED_KEY: Final = "gateway_quoted"
 ONCE_KEY: Final = "gateway_note"
 MOST_CHUNKS: Final = 24
 """Entries that one text may take; more is a mistake, and is cut with a word."""
@@ -211,6 +214,11 @@ class LanePlan:
     """
     turn_once: Mapping[str, str]
     """What is said with this turn alone, as entries of the additional context by their keys."""
+    turn_quoted: Mapping[str, str]
+    """Entries of words that are quoted and ask for nothing, by their keys; to the server they are less than a person's.
+
+    They go with one turn, and are history from then on.
+    """
     turn_context: str
     """Files to quote before the person's words, once per conversation and state; empty when there are none."""
     turn_input: str
@@ -280,14 +288,18 @@ def plan(
     return replace(
         fixed,
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
+        turn_quoted=_turn_quoted(_in(last, Lane.TURN_QUOTED)),
         turn_input="\n\n".join(map(_words, _in(placed, Lane.TURN_INPUT))),
         placed=placed,
         left_out=(*fixed.left_out, *unheard),
     )
 
 
+_OF_ONE_TURN: Final = frozenset({Lane.TURN_INPUT, Lane.TURN_QUOTED})
+
+
 def _is_of_one_turn(layer: Layer) -> bool:
-    return layer.lifetime is Lifetime.ONCE or LANE_OF.get(layer.name) is Lane.TURN_INPUT
+    return layer.lifetime is Lifetime.ONCE or LANE_OF.get(layer.name) in _OF_ONE_TURN
 
 
 class _Fixed:
@@ -324,6 +336,7 @@ def _routed(fixed: _Fixed, standing: Standing, copied: bool, hears_mode: bool, a
         turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
         turn_added=_turn_added(_in(placed, Lane.TURN_ADDED)),
         turn_once={},
+        turn_quoted={},
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
         turn_input="",
         rules=agents.text if agents else None,
@@ -378,6 +391,10 @@ def _turn_added(layers: list[Layer]) -> dict[str, str]:
 def _turn_once(layers: list[Layer]) -> dict[str, str]:
     texts = {layer.name.value.rpartition("/")[2].replace("-", "_"): _titled(layer) for layer in layers}
     return entries(ONCE_KEY, texts)
+
+
+def _turn_quoted(layers: list[Layer]) -> dict[str, str]:
+    return entries(QUOTED_KEY, {"history": _unframed(layers[0].text)}) if layers else {}
 
 
 def entries(key: str, texts: Mapping[str, str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from codex_bridge.compatibility import InstructionChange
 from codex_bridge.lanes import CHANGED_KEY, LanePlan, entries
 from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
@@ -27,6 +28,7 @@ from codex_bridge.wire.requests import (
     TurnStartParams,
 )
 from codex_bridge.wording import OVER
+from harness.projection import LONGEST
 from harness.turns import TurnRequest
 
 Opening = TypeVar("Opening", ThreadStartParams, ThreadResumeParams)
@@ -59,6 +61,10 @@ class ThreadSettings:
     """The model sees every tool at once, and looks for none."""
     without_tools: tuple[str, ...] = ()
     """Names of tools that are not registered."""
+    on_change: InstructionChange = "tell"
+    """What an edit of rules or instructions means for a conversation."""
+    projection: int = LONGEST
+    """UTF-16 units of what was said before that a fresh thread is told at most; 0 for nothing."""
 
 
 def is_apart(request: TurnRequest) -> bool:
@@ -70,11 +76,16 @@ def is_apart(request: TurnRequest) -> bool:
 
 
 def thread_start(
-    request: TurnRequest, lanes: LanePlan, settings: ThreadSettings, *, tools: Sequence[DynamicTool] = ()
+    request: TurnRequest,
+    lanes: LanePlan,
+    settings: ThreadSettings,
+    *,
+    tools: Sequence[DynamicTool] = (),
+    ephemeral: bool = False,
 ) -> ThreadStartParams:
     """Parameters of thread/start. The tools stay with the thread; no later request can change them.
 
-    A thread of one turn's own is ephemeral: Codex writes nothing of it down, and it can never be resumed.
+    Codex writes nothing of an ephemeral thread down, and it can never be resumed.
     """
     params = ThreadStartParams(
         model=request.model,
@@ -88,7 +99,7 @@ def thread_start(
     )
     if tools:
         params = params.model_copy(update={"dynamic_tools": list(tools)})
-    return params.model_copy(update={"ephemeral": True}) if is_apart(request) else params
+    return params.model_copy(update={"ephemeral": True}) if ephemeral or is_apart(request) else params
 
 
 def thread_resume(
@@ -145,6 +156,7 @@ def turn_start(
         **{f"{key}{suffix}": text for key, text in {**entries(CHANGED_KEY, changed), **lanes.turn_once}.items()},
     }
     context = {key: ContextEntry(kind="application", value=text) for key, text in added.items()}
+    context |= {key: ContextEntry(kind="untrusted", value=text) for key, text in lanes.turn_quoted.items()}
     texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
     params = TurnStartParams(
         thread_id=thread.thread.id,

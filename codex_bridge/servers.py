@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Final
 
 import anyio
@@ -14,7 +15,7 @@ from codex_bridge.home import login_command
 from codex_bridge.process import Launch, Server, app_server
 from codex_bridge.rpc import Junk, Stray
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
-from harness.store.bindings import Holds
+from harness.store.bound import Basis, Holds
 
 PING_DEADLINE: Final = 5.0
 """Seconds for a trivial call, before a server that let another call time out is taken for hung."""
@@ -27,14 +28,18 @@ class OpenThread:
     """A thread that a server has loaded for us, and what it was told when it was opened."""
 
     opened: ThreadOpened
+    basis: Basis
+    """What it was begun with, as far as it is known."""
     began: Holds
     """What it was opened with; a compaction brings the conversation back to that, without the quoted files."""
     holds: Holds
     """What the conversation was told since."""
-    stored: Holds
-    """What the store says of that."""
+    stored: Holds | None
+    """What the store says of that; None when it says nothing."""
     environment: Mapping[str, str] = field(repr=False)
     """What its commands get besides what the server has."""
+    has_history: bool = True
+    """Whether turns came before, so that a fresh thread would hold less."""
     context_round: int = 0
     """How often the server has forgotten the additional context of this thread."""
     added: frozenset[str] = frozenset()
@@ -50,6 +55,8 @@ class Connection:
     """A running app-server and the threads it has loaded, by the conversation they belong to."""
 
     server: Server
+    account: str = ""
+    """A digest of the account that the home is signed in to; empty when the provider needs none."""
     threads: dict[str, OpenThread] = field(default_factory=dict[str, OpenThread])
 
     def key_of(self, thread_id: str) -> str | None:
@@ -132,10 +139,10 @@ class Servers:
                     self._launch, on_notification=self._on_notification, on_request=self._on_request, diagnostics=_Log()
                 ) as server,
             ):
-                await self._check_account(server.client)
+                account = await self._check_account(server.client)
                 if server.version.untested:
                     logger.warning("Codex %s is newer than all that this bridge was tested on", server.version.text)
-                connection = self.current = attempt.connection = Connection(server)
+                connection = self.current = attempt.connection = Connection(server, account)
                 self._settle(attempt)
                 await server.client.closed.wait()
                 self.current = None
@@ -153,14 +160,18 @@ class Servers:
             self._attempt = None
         attempt.done.set()
 
-    async def _check_account(self, client: Client) -> None:
+    async def _check_account(self, client: Client) -> str:
+        """Make sure that somebody is signed in if the provider wants that; gives a digest of who it is."""
         if self._launch.provider is not None:
-            return
+            return ""
         account = await client.call(ACCOUNT_READ, AccountReadParams())
         if account.account is None and account.requires_openai_auth:
             home = self._launch.home
             login = login_command(home, self._agent)
             raise NotSignedInError(str(home.path), self._agent, login, owned=home.owned)
+        if account.account is None:
+            return ""
+        return sha256(f"{account.account.type} {account.account.email or ''}".encode()).hexdigest()[:16]
 
 
 class _Log:

@@ -1,27 +1,39 @@
-"""Which thread a turn runs on: the one that is loaded, the one that is remembered, or a new one."""
+"""Which thread a turn runs on: the one that is loaded, the one that is remembered, or a new one.
+
+What fits is said by `compatibility.decide`, what a refusal means by `failures`; this module does what they say.
+"""
 
 import logging
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
-from codex_bridge.errors import CodexError, RpcError
-from codex_bridge.failures import RULES, Rule, refusal, trouble_of
+import anyio
+
+from codex_bridge.compatibility import UNKNOWN, Clear, Keep, Rotate, Transient, Wanted, decide
+from codex_bridge.errors import AdoptionError, CodexError, RpcError
+from codex_bridge.failures import RULES, Rule, Trouble, refusal, trouble_of
 from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start, without_variables
 from codex_bridge.rules import must_be_copied
 from codex_bridge.servers import Connection, OpenThread
-from codex_bridge.tools import Registered
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
 from harness.errors import StoreError
-from harness.store.bindings import Binding, Bindings, Holds
-from harness.turns import Notice
+from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.projection import project
+from harness.store.bindings import Bindings
+from harness.store.bound import Basis, Binding, Holds
+from harness.store.transcript import Occasion, Spoken
+from harness.turns import Notice, Trigger
 
 logger = logging.getLogger(__name__)
 
-LET_GO_DEADLINE = 5.0
+BUSY_PAUSE: Final = 0.25
+"""Seconds before a thread that is busy for the moment is asked for once more."""
+LEAVE_DEADLINE: Final = 5.0
 """Seconds to wait for the answer to thread/unsubscribe; measured are 2 ms."""
 NO_RULES = "none"
 """Stands for the digest of an AGENTS.md that is not there."""
@@ -36,168 +48,400 @@ def digest_of(context: str) -> str:
 class Threads:
     """Finds and keeps the threads of an agent's conversations."""
 
-    def __init__(self, bindings: Bindings, backend: str, settings: ThreadSettings) -> None:
+    def __init__(self, bindings: Bindings, backend: str, settings: ThreadSettings, provider: str = "") -> None:
         self._bindings = bindings
         self._backend = backend
         self._settings = settings
+        self._provider = provider
         self._forgotten: dict[str, int] = {}
         """How often each conversation was forgotten. What began before the last time brings no thread back."""
-        self._stale: set[str] = set()
-        """Conversations of which the store still names a thread that was forgotten."""
+        self._cleared: dict[str, int] = {}
+        """The last of these times at which its words were to go too."""
+        self._stale: dict[str, bool] = {}
+        """Conversations of which the store still names a thread that was forgotten; True: and words that should be."""
+        self._of: dict[CodexTurn, OpenThread] = {}
+        """The threads of the turns that run."""
+        self._ailing = False
+        """Whether the store failed when it was last to keep something."""
+        self._untold = ""
+        """What the operator does not know of that yet."""
 
     async def open(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         """Give the thread that the turn runs on, loaded by the server of `connection`.
 
+        A store that fails costs no turn: what cannot be looked up runs aside, what cannot be kept is told.
+
         Raises:
             CodexError: The server refused, or went away.
-            StoreError: The binding could not be read or kept; no thread is in use then.
         """
-        key = turn.key
-        if turn.request.fresh and not turn.apart:
-            await self.clear(connection, key)
-        tools = turn.tools
-        loaded = connection.threads.get(key)
-        if loaded is not None:
-            if not _other_tools(loaded.holds.tools, tools):
-                return loaded
-            await self._rotate(connection, turn)
-        begun = self._forgotten.get(key, 0)
-        bound = None if turn.apart or key in self._stale else await self._bindings.get(self._backend, key)
-        if bound is not None and _other_tools(bound.holds.tools, tools):
-            await self._rotate(connection, turn)
-            bound, begun = None, self._forgotten[key]
-        opened = None if bound is None else await self._resume(bound, connection, turn)
-        if opened is not None and _has_strangers_rules(opened, turn):
-            turn.buffer.push(
-                Notice("The rules were exchanged while this conversation was loaded; a new one was started.")
-            )
-            await self.forget(connection, key)
-            opened, begun = None, self._forgotten[key]
-        fresh = opened is None
-        if opened is None:
-            opened = await self._start(connection, turn, begun, tools)
-        kept = tools.fingerprint if fresh or bound is None else bound.holds.tools
-        began = replace(holds_of(turn.lanes), context="", tools=kept)
-        # A store of before does not know what the conversation was told of these two: most likely what holds now.
-        holds = began if bound is None or fresh else _after_resume(bound.holds, began, turn.lanes)
-        stored = Holds(tools=tools.fingerprint) if fresh or bound is None else bound.holds
-        thread = OpenThread(opened, began, holds, stored, turn.request.environment)
-        if self._still(key, begun):
-            connection.threads[key] = thread
-        for text in unexpected_sources(opened, turn.lanes, turn.request.workspace):
-            turn.buffer.push(Notice(text))
+        if turn.apart:
+            thread = self._of[turn] = await self._new(connection, turn)
+            return thread
+        turn.aside = False
+        turn.begun = self._forgotten.get(turn.key, 0)
+        thread = self._of[turn] = await self._found(connection, turn)
+        self._tell(turn)
+        await self._catch_up(thread, turn)
         return thread
+
+    async def finish(self, connection: Connection | None, turn: CodexTurn) -> None:
+        """Keep what a turn that is over leaves behind, and take leave of a thread that was its own."""
+        thread = self._of.pop(turn, None)
+        if thread is None:
+            return
+        if not turn.apart and turn.buffer.result is not None:
+            await self._remember(connection, turn, thread)
+            thread.has_history = True
+            if turn.ledger is not None and turn.ledger.trouble is Trouble.OVERFLOW and not turn.aside:
+                # The words that were too much stay in it, so nothing would ever fit again.
+                await self.drop(connection, turn.key)
+        if turn.aside and connection is not None:
+            await self._leave(connection, thread)
+
+    async def _found(self, connection: Connection, turn: CodexTurn) -> OpenThread:
+        key, wanted = turn.key, self._wanted(connection, turn)
+        loaded = connection.threads.get(key)
+        try:
+            bound = self._binding(key, loaded) if loaded else None if wanted.fresh else await self._bound(key)
+        except StoreError as error:
+            return await self._aside(connection, turn, f"{error} This turn runs without the conversation so far.")
+        match decide(bound, wanted):
+            case Clear():
+                await self._clear_for(turn, connection)
+                return await self._begun(connection, turn)
+            case Rotate(reason):
+                turn.buffer.push(Notice(reason))
+                turn.begun = await self.drop(connection, key)
+                return await self._begun(connection, turn)
+            case Transient(reason):
+                return await self._aside(connection, turn, reason)
+            case Keep():
+                if loaded is not None:
+                    return loaded
+                return await (
+                    self._begun(connection, turn) if bound is None else self._resumed(bound, connection, turn)
+                )
 
     async def clear(self, connection: Connection | None, session_key: str) -> None:
         """Let the next turn of a conversation begin a new thread that knows nothing of what was said before.
 
         Raises:
-            StoreError: The store cannot be written. Until this process ends the thread is not used again all the same.
+            StoreError: The store cannot be written. Until this process ends nothing of it is used again all the same.
         """
-        self._let_go(connection, session_key)
-        await self._bindings.clear(session_key)
-        self._stale.discard(session_key)
+        self._let_go(connection, session_key, words=True)
+        await self._settle(session_key)
 
-    async def forget(self, connection: Connection | None, session_key: str) -> None:
+    async def drop(self, connection: Connection | None, session_key: str) -> int:
         """Let the next turn of a conversation begin a new thread, whatever its present turn is doing.
 
-        Raises:
-            StoreError: The store cannot be written. Until this process ends the thread is not used again all the same.
+        Gives how often it was forgotten by then. A store that fails is only logged: until this process ends the thread
+        is not used again all the same.
         """
-        self._let_go(connection, session_key)
-        await self._bindings.forget(self._backend, session_key)
-        self._stale.discard(session_key)
-
-    def _let_go(self, connection: Connection | None, session_key: str) -> None:
-        self._forgotten[session_key] = self._forgotten.get(session_key, 0) + 1
-        self._stale.add(session_key)
-        if connection is not None:
-            connection.threads.pop(session_key, None)
-
-    async def drop(self, connection: Connection | None, session_key: str) -> None:
-        """Forget a thread that does not end its turn; a store that fails is only logged, as the turn must end."""
+        begun = self._let_go(connection, session_key)
         try:
-            await self.forget(connection, session_key)
+            await self._settle(session_key)
         except StoreError as error:
             logger.warning("forgetting the thread of %s: %s", session_key, error)
+        return begun
 
-    async def remember(self, connection: Connection | None, session_key: str) -> None:
-        """Store what a conversation was told, unless the store says so already.
+    async def adopt(self, connection: Connection, session_key: str, thread_id: str) -> None:
+        """Let a conversation go on in a thread that somebody else began; what the chat said before is not told it.
 
-        For the end of a turn, when Codex has written down what it was given. A store that fails is only logged: the
-        same is said once more after a restart.
+        Raises:
+            AdoptionError: Codex does not have the thread, or it is another chat's.
+            CodexError: The server does not answer.
+            StoreError: The store cannot be used; the conversation keeps its thread.
         """
-        thread = connection.threads.get(session_key) if connection is not None else None
+        from codex_bridge.wire.besides import THREAD_READ, ThreadReadParams  # few threads are adopted
+
+        try:
+            await connection.server.client.call(THREAD_READ, ThreadReadParams(thread_id=thread_id))
+        except RpcError as error:
+            raise AdoptionError(thread_id, refusal(error)) from error
+        owner = await self._bindings.chat_of(self._backend, thread_id)
+        if owner not in (None, session_key):
+            raise AdoptionError(thread_id, f"It is the conversation of {owner}.")
+        await self._bindings.get(self._backend, session_key)
+        holds = Holds(developer=UNKNOWN, tools=UNKNOWN, heard=self._bindings.last(session_key))
+        await self._bindings.put(Binding(self._backend, session_key, thread_id, holds))
+        self._let_go(connection, session_key)
+        self._stale.pop(session_key, None)
+
+    async def _remember(self, connection: Connection | None, turn: CodexTurn, thread: OpenThread) -> None:
+        """Keep what a turn said, and what its conversation was told, in one write.
+
+        For the end of a turn, when Codex has written down what it was given. A store that fails is told once: what was
+        not kept is said once more after a restart.
+        """
+        key, spoken = turn.key, _spoken(turn)
+        if self._cleared.get(key, 0) > turn.begun:
+            return
+        try:
+            if connection is None or connection.threads.get(key) is not thread:
+                # A thread that did not last, or a server that is gone: nobody knows what it has written down.
+                if spoken is not None:
+                    await self._bindings.mirror(key, replace(spoken, conversation="") if turn.aside else spoken)
+            elif spoken is not None:
+                await self._settle(key)
+                stored, thread.stored = thread.stored, thread.holds
+                try:
+                    heard = await self._bindings.record(self._binding(key, thread), spoken)
+                except StoreError:
+                    thread.stored = stored
+                    raise
+                thread.holds = thread.stored = replace(thread.holds, heard=heard)
+                self._ailing = False
+            else:
+                await self.store(connection, key)
+        except StoreError as error:
+            self._ail(error)
+
+    async def store(self, connection: Connection, session_key: str) -> None:
+        """Store what a conversation was told, unless the store says so already; one that fails is only logged."""
+        thread = connection.threads.get(session_key)
         if thread is None or thread.stored == thread.holds:
             return
         before, thread.stored = thread.stored, thread.holds
-        binding = Binding(self._backend, session_key, thread.opened.thread.id, thread.holds)
         try:
-            await self._bindings.put(binding)
+            await self._settle(session_key)
+            await self._bindings.put(self._binding(session_key, thread))
         except StoreError as error:
             thread.stored = before
-            logger.warning("remembering what %s holds: %s", session_key, error)
+            self._ail(error)
 
-    async def unload(self, connection: Connection | None, turn: CodexTurn) -> None:
-        """Take leave of the thread that a turn had to itself, so that the server unloads it."""
-        thread = connection.threads.pop(turn.key, None) if connection is not None else None
-        if connection is None or thread is None:
-            return
-        from codex_bridge.wire.besides import THREAD_UNSUBSCRIBE, ThreadUnsubscribeParams  # few turns are apart
+    async def _leave(self, connection: Connection, thread: OpenThread) -> None:
+        """Let the server unload a thread that nobody uses again."""
+        from codex_bridge.wire.besides import THREAD_UNSUBSCRIBE, ThreadUnsubscribeParams  # few turns have one
 
         params = ThreadUnsubscribeParams(thread_id=thread.opened.thread.id)
         try:
-            await connection.server.client.call(THREAD_UNSUBSCRIBE, params, deadline=LET_GO_DEADLINE)
+            await connection.server.client.call(THREAD_UNSUBSCRIBE, params, deadline=LEAVE_DEADLINE)
         except CodexError as error:
-            logger.warning("the thread of %s stays loaded: %s", turn.key, error)
+            logger.warning("thread %s stays loaded: %s", thread.opened.thread.id, error)
 
-    async def _rotate(self, connection: Connection, turn: CodexTurn) -> None:
-        """Let go of a thread whose tools are not the agent's any more: a thread keeps those that it began with."""
-        turn.buffer.push(Notice("The agent's tools have changed, so this conversation goes on in a new thread."))
-        await self.forget(connection, turn.key)
+    # what the store says
 
-    async def _start(self, connection: Connection, turn: CodexTurn, begun: int, tools: Registered) -> ThreadOpened:
-        key = turn.key
-        for problem in tools.problems:
-            turn.buffer.push(Notice(problem))
-        opened = await self._start_once(connection, turn, tools)
+    def _tell(self, turn: CodexTurn) -> None:
+        """Say what became of the store, once."""
+        for text in [*self._bindings.take_notices(), *([self._untold] if self._untold else [])]:
+            turn.buffer.push(Notice(text))
+        self._untold = ""
+
+    def _ail(self, error: StoreError) -> None:
+        """The store keeps nothing at the moment: say so once, and not again before it worked."""
+        logger.warning("%s", error)
+        if not self._ailing:
+            self._untold = f"{error} Until it can, nothing new is remembered over a restart."
+        self._ailing = True
+
+    def _wanted(self, connection: Connection, turn: CodexTurn) -> Wanted:
+        tools = turn.tools.fingerprint
+        return Wanted(
+            basis=Basis(
+                cwd=str(turn.request.workspace),
+                provider=self._provider,
+                account=connection.account,
+                loading=("direct" if self._settings.direct_tools else "searchable") if tools else "",
+            ),
+            tools=tools,
+            rules=_rules_of(turn.lanes),
+            developer=digest_of(turn.lanes.developer_without_rules),
+            on_change=self._settings.on_change,
+            fresh=turn.request.fresh,
+        )
+
+    def _binding(self, session_key: str, thread: OpenThread) -> Binding:
+        return Binding(self._backend, session_key, thread.opened.thread.id, thread.holds, thread.basis)
+
+    async def _bound(self, session_key: str) -> Binding | None:
+        """The binding of a chat that has no loaded thread; None for none, or for one that was forgotten."""
+        try:
+            await self._settle(session_key)
+        except StoreError as error:
+            logger.warning("%s", error)
+            return None
+        return await self._bindings.get(self._backend, session_key)
+
+    async def _settle(self, session_key: str) -> None:
+        """Make the store forget what it should have forgotten before."""
+        if session_key not in self._stale:
+            return
+        if self._stale[session_key]:
+            await self._bindings.clear(session_key)
+        else:
+            await self._bindings.forget(self._backend, session_key)
+        self._stale.pop(session_key, None)
+
+    def _let_go(self, connection: Connection | None, session_key: str, *, words: bool = False) -> int:
+        begun = self._forgotten[session_key] = self._forgotten.get(session_key, 0) + 1
+        if words:
+            self._cleared[session_key] = begun
+        self._stale[session_key] = words or self._stale.get(session_key, False)
+        if connection is not None:
+            connection.threads.pop(session_key, None)
+        return begun
+
+    def _still(self, session_key: str, begun: int) -> bool:
+        """Whether the conversation was not forgotten since `begun`."""
+        return self._forgotten.get(session_key, 0) == begun
+
+    async def _clear_for(self, turn: CodexTurn, connection: Connection) -> None:
+        turn.begun = self._let_go(connection, turn.key, words=True)
+        try:
+            await self._settle(turn.key)
+        except StoreError as error:
+            turn.buffer.push(Notice(f"{error} This conversation begins anew all the same."))
+
+    async def _catch_up(self, thread: OpenThread, turn: CodexTurn) -> None:
+        """Find what was said in the chat that the thread does not know: its first turn, or the next one, quotes it."""
+        key, holds = turn.key, thread.holds
+        text, last = "", self._bindings.last(key)
+        if last > holds.heard and key not in self._stale:
+            try:
+                rows = await self._bindings.unheard(key, thread.opened.thread.id, holds.heard)
+            except StoreError as error:
+                last = holds.heard
+                turn.buffer.push(Notice(f"{error} This turn runs without what was said before."))
+            else:
+                text = project(rows, self._settings.projection)
+        turn.heard = max(last, holds.heard)
+        if text or turn.history is not None:
+            turn.history = Layer(LayerName.HISTORY, key, Lifetime.INPUT, Trust.OUTSIDER, text) if text else None
+            turn.route(copied=turn.lanes.copied)
+
+    # what the server does
+
+    async def _resumed(self, bound: Binding, connection: Connection, turn: CodexTurn) -> OpenThread:
+        """Load a thread from an earlier process, or do what the rule of its refusal says."""
+        try:
+            opened = await self._resume(bound, connection, turn)
+        except RpcError as error:
+            match RULES[trouble_of(error)]:
+                case Rule.FRESH:
+                    turn.buffer.push(Notice(f"{refusal(error)} It goes on in a new thread."))
+                    return await self._begun(connection, turn)
+                case Rule.ASIDE:
+                    logger.warning("%s", error)
+                    text = "Codex could not load this conversation; this turn runs in a thread of its own."
+                    return await self._aside(connection, turn, text)
+                case _:
+                    raise
         if _has_strangers_rules(opened, turn):
-            opened = await self._start_once(connection, turn, tools)
-        if self._still(key, begun) and not turn.apart:
+            text = "The rules were exchanged while this conversation was loaded; a new one was started."
+            turn.buffer.push(Notice(text))
+            turn.begun = await self.drop(connection, turn.key)
+            return await self._begun(connection, turn)
+        basis = _known(bound.basis, self._basis(opened, connection, turn))
+        began = replace(holds_of(turn.lanes), context="", tools=bound.holds.tools)
+        # A store of before does not know what the conversation was told of the texts: most likely what holds now.
+        thread = OpenThread(
+            opened, basis, began, _after_resume(bound.holds, began, turn.lanes), bound.holds, turn.request.environment
+        )
+        return self._opened(thread, connection, turn)
+
+    async def _begun(self, connection: Connection, turn: CodexTurn) -> OpenThread:
+        """Begin a new thread, and bind the chat to it."""
+        key = turn.key
+        thread = await self._new(connection, turn)
+        if self._still(key, turn.begun):
             # First the store: a thread that is used without being remembered would be lost at the next start. And
             # before anybody can forget it: the store does one thing after the other.
-            await self._bindings.put(Binding(self._backend, key, opened.thread.id, Holds(tools=tools.fingerprint)))
-        if self._still(key, begun):
-            self._stale.discard(key)
-        return opened
+            stored = Holds(tools=turn.tools.fingerprint)
+            try:
+                await self._settle(key)
+                await self._bindings.put(replace(self._binding(key, thread), holds=stored))
+                thread.stored, self._ailing = stored, False
+            except StoreError as error:
+                self._ail(error)
+        return self._opened(thread, connection, turn)
 
-    async def _start_once(self, connection: Connection, turn: CodexTurn, tools: Registered) -> ThreadOpened:
+    async def _aside(self, connection: Connection, turn: CodexTurn, reason: str) -> OpenThread:
+        """Begin a thread that ends with the turn; the chat keeps the one it has."""
+        turn.buffer.push(Notice(reason))
+        turn.aside = True
+        return await self._new(connection, turn)
+
+    async def _new(self, connection: Connection, turn: CodexTurn) -> OpenThread:
+        for problem in turn.tools.problems:
+            turn.buffer.push(Notice(problem))
+        opened = await self._start(connection, turn)
+        if _has_strangers_rules(opened, turn):
+            opened = await self._start(connection, turn)
+        for text in unexpected_sources(opened, turn.lanes, turn.request.workspace):
+            turn.buffer.push(Notice(text))
+        began = replace(holds_of(turn.lanes), context="", tools=turn.tools.fingerprint)
+        return OpenThread(
+            opened,
+            self._basis(opened, connection, turn),
+            began,
+            began,
+            None,
+            turn.request.environment,
+            has_history=False,
+        )
+
+    def _opened(self, thread: OpenThread, connection: Connection, turn: CodexTurn) -> OpenThread:
+        if self._still(turn.key, turn.begun):
+            connection.threads[turn.key] = thread
+        return thread
+
+    def _basis(self, opened: ThreadOpened, connection: Connection, turn: CodexTurn) -> Basis:
+        wanted = self._wanted(connection, turn).basis
+        return replace(wanted, model=opened.model, provider=opened.model_provider)
+
+    async def _start(self, connection: Connection, turn: CodexTurn) -> ThreadOpened:
         _judge_rules(turn)
-        params = thread_start(turn.request, turn.lanes, self._settings, tools=tools.specs)
+        params = thread_start(turn.request, turn.lanes, self._settings, tools=turn.tools.specs, ephemeral=turn.aside)
         turn.sent.append(SentRequest(THREAD_START.name, without_variables(params)))
         return await connection.server.client.call(THREAD_START, params)
 
-    async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened | None:
-        """Load a thread from an earlier process; None when Codex no longer has it."""
+    async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened:
+        """Load a thread, and try once more when it is busy for the moment."""
         _judge_rules(turn)
         params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings)
         turn.sent.append(SentRequest(THREAD_RESUME.name, without_variables(params)))
         try:
             return await connection.server.client.call(THREAD_RESUME, params)
         except RpcError as error:
-            trouble = trouble_of(error)
-            if RULES[trouble] is not Rule.FRESH:
+            if RULES[trouble_of(error)] is not Rule.AGAIN:
                 raise
-            turn.buffer.push(Notice(f"{refusal(error)} A new one was started."))
-            return None
+        await anyio.sleep(BUSY_PAUSE)
+        return await connection.server.client.call(THREAD_RESUME, params)
 
-    def _still(self, session_key: str, begun: int) -> bool:
-        """Whether the conversation was not forgotten since `begun`."""
-        return self._forgotten.get(session_key, 0) == begun
+
+def _spoken(turn: CodexTurn) -> Spoken | None:
+    """What a turn leaves in its chat's transcript; None for one that Codex never took, or that left no trace.
+
+    A heartbeat is told by whoever delivers it: what it says to the chat is not what its turn ends with.
+    """
+    result, request = turn.buffer.result, turn.request
+    if result is None or not result.turn or turn.vanished or request.trigger is Trigger.HEARTBEAT:
+        return None
+    words = request.composition.get(LayerName.USER_TEXT)
+    return Spoken(
+        said=words.text if words else "",
+        answered=result.text,
+        occasion=Occasion.SCHEDULED if request.trigger is Trigger.CRON else Occasion.CHAT,
+        conversation=result.conversation,
+        turn=result.turn,
+    )
+
+
+def _known(held: Basis, now: Basis) -> Basis:
+    """What a thread was begun with, as far as it is known, and what holds now for the rest."""
+    return Basis(
+        held.cwd or now.cwd,
+        held.model or now.model,
+        held.provider or now.provider,
+        held.account or now.account,
+        held.loading or now.loading,
+    )
 
 
 def _judge_rules(turn: CodexTurn) -> None:
     """Plan anew if Codex would find other rules now than when the turn was composed; it may have waited for long."""
+    if turn.apart:
+        return  # its thread reads no rules
     if turn.apart:
         return  # its thread reads no rules
     copied = must_be_copied(turn.request.workspace, turn.request.composition)
@@ -242,9 +486,13 @@ def holds_of(lanes: LanePlan) -> Holds:
     """What a conversation holds that was told everything of these lanes."""
     return Holds(
         context=digest_of(lanes.turn_context),
-        rules=digest_of(lanes.rules) if lanes.rules is not None else NO_RULES,
+        rules=_rules_of(lanes),
         developer=digest_of(lanes.developer_without_rules),
     )
+
+
+def _rules_of(lanes: LanePlan) -> str:
+    return digest_of(lanes.rules) if lanes.rules is not None else NO_RULES
 
 
 def _after_resume(stored: Holds, now: Holds, lanes: LanePlan) -> Holds:
@@ -254,11 +502,6 @@ def _after_resume(stored: Holds, now: Holds, lanes: LanePlan) -> Holds:
     reading the file, it says that no rules hold any more, so ours are said after that.
     """
     if lanes.copied:
-        return Holds(stored.context, "", stored.developer or now.developer, stored.tools)
+        return replace(stored, rules="", developer=stored.developer or now.developer)
     rules = now.rules if now.rules != NO_RULES else stored.rules or now.rules
-    return Holds(stored.context, rules, stored.developer or now.developer, stored.tools)
-
-
-def _other_tools(held: str, tools: Registered) -> bool:
-    """Whether the agent has other tools than its conversation; a turn without any asks for none and leaves it."""
-    return bool(tools.fingerprint) and tools.fingerprint != held
+    return replace(stored, rules=rules, developer=stored.developer or now.developer)

@@ -14,6 +14,7 @@ from codex_bridge.tools import Registered
 from codex_bridge.wire.base import Sent
 from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
+from harness.layers import Composition, Layer
 from harness.turns import Finished, TurnEvent, TurnRequest, TurnResult
 
 
@@ -46,11 +47,25 @@ class CodexTurn:
         """Whether it has a thread of its own, which nothing remembers."""
         self.key = f"{request.session_key} {request.message_key}" if self.apart else request.session_key
         """Of turns with the same key, one runs at a time, and all run on one thread."""
+        self.history: Layer | None = None
+        """What was said before and the thread does not know; None when it knows everything."""
         self.route(copied=is_overridden(request.workspace))
         self.sent: list[SentRequest] = []
         """The thread and turn requests of this turn, as they went out."""
         self.thread: ThreadOpened | None = None
         """The thread as the server opened it for this turn; None until then."""
+        self.heard = 0
+        """The number of the last row of the chat's transcript that the thread knows when it has this turn."""
+        self.aside = self.apart
+        """Whether its thread ends with it, while the chat keeps another one."""
+        self.begun = 0
+        """How often its conversation had been forgotten when its thread was opened."""
+        self.vanished = False
+        """Whether the turn was taken out of its thread again."""
+        self.repeated = False
+        """Whether it was begun a second time, in a fresh thread; nothing is begun a third time."""
+        self.over = anyio.Event()
+        """Set when the turn is over, or must be begun anew and `buffer` has no result."""
         self.ledger: TurnLedger | None = None
         self.stopped = False
         """Whether somebody asked for the end."""
@@ -62,9 +77,10 @@ class CodexTurn:
 
     def route(self, *, copied: bool, hears_mode: bool = True) -> None:
         """Plan anew which layer travels where, see `lanes.plan`."""
-        self.lanes = plan(
-            self.request.composition, self._standing, copied=copied, hears_mode=hears_mode, apart=self.apart
-        )
+        composition = self.request.composition
+        if self.history is not None:
+            composition = Composition((*composition.layers, self.history), composition.left_out)
+        self.lanes = plan(composition, self._standing, copied=copied, hears_mode=hears_mode, apart=self.apart)
 
     def events(self) -> AsyncIterator[TurnEvent]:
         """Stream what happens, up to and with `Finished`; can be iterated once."""
@@ -85,6 +101,8 @@ class CodexTurn:
             self.buffer.push(event)
             if isinstance(event, Finished) and not over and self.request.on_end is not None:
                 self.request.on_end(event.result)
+        if self.buffer.result is not None:
+            self.over.set()
 
     def ended_ledger(self) -> TurnLedger:
         """The ledger that can end this turn, also when it never got as far as a thread."""

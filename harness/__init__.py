@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from harness.errors import HarnessError, PayloadError, StoreError, UnsupportedPayloadError, WorkspaceError
     from harness.inbound import Chat, ChatKind, InboundMessage, Sender
     from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
-    from harness.store.bindings import Binding, Bindings, bindings_at
+    from harness.store.bindings import Bindings, bindings_at
+    from harness.store.bound import Binding
     from harness.turns import Finished, Harness, Outcome, RunningTurn, Trigger, TurnEvent, TurnRequest, TurnResult
 
 __all__ = [
@@ -46,7 +47,7 @@ __getattr__ = lazily(
     __name__,
     {
         "Agent": "harness.agent",
-        "Binding": "harness.store.bindings",
+        "Binding": "harness.store.bound",
         "Bindings": "harness.store.bindings",
         "Chat": "harness.inbound",
         "ChatKind": "harness.inbound",

@@ -40,6 +40,8 @@ class LayerName(StrEnum):
     DELIVERY = "gateway/delivery"
     GROUP = "gateway/group"
     SENDER = "gateway/sender"
+    HISTORY = "chat/history"
+    """What was said in the chat before, quoted to a conversation that does not know it."""
     USER_TEXT = "message/text"
 
 

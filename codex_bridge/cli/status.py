@@ -33,7 +33,8 @@ from codex_bridge.errors import BinaryNotFoundError
 from codex_bridge.home import Home, agent_dir, child_environment, state_dir
 from harness.errors import StoreError, WorkspaceError
 from harness.report import PromptReport, tokens
-from harness.store.bindings import Listed, listed
+from harness.store.bindings import listed
+from harness.store.bound import Listed
 from harness.workspace.folder import check_folder
 
 MOST_SHOWN: Final = 10

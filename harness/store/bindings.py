@@ -10,11 +10,11 @@ import sqlite3
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from harness.errors import StoreError
+from harness.store.bound import Basis, Binding, Holds, Listed
 from harness.store.database import Database
 from harness.store.transcript import Spoken, TranscriptLimits, append, last_of, unheard
 
@@ -26,61 +26,6 @@ _PASSING: Final = frozenset(
     {errno.EACCES, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EPERM, errno.EROFS}
 )
 """What the disk, or whoever looks after it, can set right."""
-
-
-@dataclass(frozen=True, slots=True)
-class Holds:
-    """What a conversation was told: digests of texts of the workspace, empty for nothing or for not known."""
-
-    context: str = ""
-    """Of the quoted files."""
-    rules: str = ""
-    """Of the rules file that the backend reads by itself."""
-    developer: str = ""
-    """Of the instructions that hold for the conversation."""
-    tools: str = ""
-    """Of the tools that were registered with it; empty for none."""
-    heard: int = 0
-    """The number of the last row of the chat's transcript that it knows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What a conversation was begun with and cannot change; empty texts are not known."""
-
-    cwd: str = ""
-    """The folder it works in."""
-    model: str = ""
-    """The model at its begin; a turn may name another one."""
-    provider: str = ""
-    """Who runs the model."""
-    account: str = ""
-    """A digest of the account it was begun under."""
-    loading: str = ""
-    """How its tools are offered to the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """A chat's conversation on a backend."""
-
-    backend: str
-    session_key: str
-    conversation: str
-    """The backend's own id, a Codex thread id for instance."""
-    holds: Holds = Holds()
-    basis: Basis = Basis()
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A binding as a person looks at it."""
-
-    binding: Binding
-    used_at: float
-    """Unix seconds of the last turn; 0 when none is known."""
-    exchanges: int
-    """How many are kept of the chat."""
 
 
 class Bindings:
@@ -119,6 +64,21 @@ class Bindings:
 
         binding, self._last[session_key] = await self._database.run(read)
         return binding
+
+    async def chat_of(self, backend: str, conversation: str) -> str | None:
+        """The chat that a conversation is bound to, or None.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+
+        def read(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute(
+                "SELECT session_key FROM bindings WHERE backend = ? AND conversation = ?", (backend, conversation)
+            ).fetchone()
+            return None if row is None else str(row[0])
+
+        return await self._database.run(read)
 
     async def put(self, binding: Binding) -> None:
         """Keep a binding, in place of the chat's earlier one.

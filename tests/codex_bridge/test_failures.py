@@ -26,6 +26,7 @@ META = (
     [
         (-32600, f"no rollout found for thread id {ID}", Trouble.GONE),
         (-32600, f"thread not found: {ID}", Trouble.GONE),
+        (-32600, f"thread not loaded: {ID}", Trouble.GONE),
         (-32600, f"invalid paginated history lineage for {ID}: missing source rollout", Trouble.GONE),
         (-32600, f"session {ID} is archived. Run `codex unarchive {ID}` to unarchive it first.", Trouble.GONE),
         (-32600, "invalid session id: invalid character: expected an optional prefix of `urn:uuid:`", Trouble.GONE),

@@ -292,6 +292,7 @@ def test_a_turn_in_a_thread_of_its_own_carries_why_it_runs_and_its_words(copied:
         turn_developer=f"{HEARTBEAT_TITLE}\n\nguidance\n\n{CRON_TITLE}\n\nschedule\n\n- HEARTBEAT.md",
         turn_added={},
         turn_once={},
+        turn_quoted={},
         turn_context="",
         turn_input="hi",
         rules=None,

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from codex_bridge.bridge import CodexHarness
@@ -21,8 +22,11 @@ from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TurnStartParams
 from harness.errors import StoreError
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
-from harness.store.bindings import Binding, Bindings, Holds, bindings_at
-from harness.turns import Outcome, TurnRequest
+from harness.projection import INTRO
+from harness.store.bindings import Bindings, bindings_at
+from harness.store.bound import Binding, Holds
+from harness.store.transcript import Spoken
+from harness.turns import Notice, Outcome, TurnRequest
 from tests.support.serving import executable
 from tests.support.turns import first_delta, harness_on_fake, words
 
@@ -31,7 +35,7 @@ class Failing(Bindings):
     """A store that fails where it is told to, and waits between a read and its answer where it is told to."""
 
     def __init__(self, real: Bindings) -> None:
-        self._real = real
+        super().__init__(real._database, real._limits)  # pyright: ignore[reportPrivateUsage]
         self.broken: set[str] = set()
         self.reading: anyio.Event | None = None
         self.go_on = anyio.Event()
@@ -40,7 +44,7 @@ class Failing(Bindings):
 
     async def get(self, backend: str, session_key: str) -> Binding | None:
         self._check("get")
-        found = await self._real.get(backend, session_key)
+        found = await super().get(backend, session_key)
         if self.reading is not None:
             self.reading.set()
             await self.go_on.wait()
@@ -48,16 +52,24 @@ class Failing(Bindings):
 
     async def put(self, binding: Binding) -> None:
         self._check("put")
-        await self._real.put(binding)
+        await super().put(binding)
         self.written.set()
+
+    async def record(self, binding: Binding, spoken: Spoken) -> int:
+        self._check("put")
+        return await super().record(binding, spoken)
+
+    async def unheard(self, session_key: str, conversation: str, heard: int) -> list[Spoken]:
+        self._check("unheard")
+        return await super().unheard(session_key, conversation, heard)
 
     async def forget(self, backend: str, session_key: str) -> None:
         self._check("forget")
-        await self._real.forget(backend, session_key)
+        await super().forget(backend, session_key)
 
     async def clear(self, session_key: str) -> None:
         self._check("clear")
-        await self._real.clear(session_key)
+        await super().clear(session_key)
 
     def _check(self, call: str) -> None:
         if call in self.broken:
@@ -84,9 +96,26 @@ def quoted(turn: CodexTurn) -> bool:
     return len(params.input) == 2
 
 
-def told(turn: CodexTurn) -> Holds:
+def told(turn: CodexTurn, *, heard: int) -> Holds:
     """What a conversation holds that was told everything of the turn but the quoted files."""
-    return replace(holds_of(turn.lanes), context="")
+    return replace(holds_of(turn.lanes), context="", heard=heard)
+
+
+async def kept(store: Bindings, chat: str = "a") -> tuple[str, Holds] | None:
+    """The thread that a chat is bound to, and what the store says that it holds."""
+    found = await store.get("codex", chat)
+    return None if found is None else (found.conversation, found.holds)
+
+
+def added(turn: CodexTurn) -> list[str]:
+    """What the turn's request quoted as less than a person's words."""
+    params = turn.sent[-1].params
+    assert isinstance(params, TurnStartParams)
+    return [entry.value for entry in (params.additional_context or {}).values() if entry.kind == "untrusted"]
+
+
+async def notices(turn: CodexTurn) -> list[str]:
+    return [event.text async for event in turn.events() if isinstance(event, Notice)]
 
 
 def methods(turn: CodexTurn) -> list[str]:
@@ -97,9 +126,10 @@ async def outcome(turn: CodexTurn) -> Outcome:
     return (await turn.result()).outcome
 
 
-async def settled(harness: CodexHarness, chat: str = "a") -> None:
-    """Wait until the turns of a chat so far have left their queue."""
-    await (harness.start(words("echo", chat=chat))).result()
+async def settled(harness: CodexHarness) -> None:
+    """Wait until the turns so far have left what they leave."""
+    while harness.unfinished:
+        await anyio.lowlevel.checkpoint()
 
 
 async def test_a_turn_that_does_not_end_ends_for_us_even_when_its_thread_cannot_be_forgotten(
@@ -117,35 +147,47 @@ async def test_a_turn_that_does_not_end_ends_for_us_even_when_its_thread_cannot_
 
         store.broken = set()
         await settled(harness)
-        kept = await store.get("codex", "a")
+        bound = await kept(store)
     assert (stopped.outcome, stopped.text, stopped.conversation) == (Outcome.INTERRUPTED, "Let me", "thr_1")
     assert (answered.outcome, answered.conversation) == (Outcome.ANSWERED, "thr_2")
     assert methods(after) == ["thread/start", "turn/start"]
-    assert kept == Binding("codex", "a", "thr_2", told(after))
+    assert bound == ("thr_2", told(after, heard=2))
 
 
 async def test_a_store_that_fails_after_codex_took_a_turn_costs_no_answer(tmp_path: Path) -> None:
     async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
         await harness.start(words("echo")).result()
+        await settled(harness)
         store.broken = {"put"}
         turns = [harness.start(quoting("stray")), harness.start(quoting("stray"))]
         results = [await turn.result() for turn in turns]
-        store.broken = set()
         await settled(harness)
-        kept = await store.get("codex", "a")
+        store.broken = set()
+        assert await outcome(harness.start(words("echo"))) is Outcome.ANSWERED
+        await settled(harness)
+        bound = await kept(store)
     assert [result.text for result in results] == ["still here"] * 2
     assert [quoted(turn) for turn in turns] == [True, False]
-    assert kept == Binding("codex", "a", "thr_1", holds_of(turns[0].lanes))
+    assert bound == ("thr_1", replace(holds_of(turns[0].lanes), heard=2))
 
 
-async def test_a_store_that_fails_before_codex_took_a_turn_ends_it_with_the_reason(tmp_path: Path) -> None:
+NOT_KEPT = "The store cannot be used: disk full. Until it can, nothing new is remembered over a restart."
+
+
+async def test_a_store_that_keeps_nothing_costs_no_turn_and_is_told_once_until_it_works(tmp_path: Path) -> None:
     async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
-        store.broken = {"put"}
-        result = await harness.start(words("echo")).result()
+        told_of: list[list[str]] = []
+        for broken in ({"put"}, {"put"}, set[str](), {"put"}, {"put"}):
+            store.broken = broken
+            turn = harness.start(words("echo"))
+            told_of.append(await notices(turn))
+            await settled(harness)
+            assert await outcome(turn) is Outcome.ANSWERED
         store.broken = set()
-        after = await harness.start(words("echo")).result()
-    assert (result.outcome, result.error) == (Outcome.FAILED, "The store cannot be used: disk full.")
-    assert after.outcome is Outcome.ANSWERED
+        bound = await kept(store)
+    assert told_of == [[NOT_KEPT], [], [], [], [NOT_KEPT]]
+    assert bound is not None
+    assert bound[0] == "thr_1"
 
 
 async def test_a_conversation_that_is_forgotten_while_its_thread_is_looked_up_begins_anew(tmp_path: Path) -> None:
@@ -160,11 +202,11 @@ async def test_a_conversation_that_is_forgotten_while_its_thread_is_looked_up_be
         assert await outcome(old) is Outcome.ANSWERED
         new = harness.start(words("echo"))
         assert await outcome(new) is Outcome.ANSWERED
-        kept = await store.get("codex", "a")
+        bound = await kept(store)
     assert methods(old) == ["thread/resume", "turn/start"]
     assert methods(new) == ["thread/start", "turn/start"]
-    assert kept is not None
-    assert kept.conversation == (await new.result()).conversation
+    assert bound is not None
+    assert bound[0] == (await new.result()).conversation
 
 
 async def test_a_conversation_that_is_forgotten_while_a_turn_runs_begins_anew(tmp_path: Path) -> None:
@@ -186,10 +228,10 @@ async def test_what_a_killed_server_may_not_have_written_down_is_quoted_again(tm
         await first_delta(lost)
         os.kill((await harness.ready()).pid, signal.SIGKILL)
         assert await outcome(lost) is Outcome.LOST
-        kept = await store.get("codex", "a")
+        bound = await kept(store)
         after = harness.start(quoting("stray"))
         await after.result()
-    assert kept == Binding("codex", "a", "thr_1")
+    assert bound == ("thr_1", Holds())
     assert (methods(after), quoted(after)) == (["thread/resume", "turn/start"], True)
 
 
@@ -201,9 +243,9 @@ async def test_what_a_conversation_holds_is_quoted_anew_after_a_compaction(tmp_p
             await turn.result()
         await harness.start(quoting("compact still here")).result()
         await settled(harness)
-        kept = await store.get("codex", "a")
+        bound = await kept(store)
     assert [quoted(turn) for turn in turns] == [True, False, False, True, False]
-    assert kept == Binding("codex", "a", "thr_1", told(turns[0]))
+    assert bound == ("thr_1", told(turns[0], heard=6))
 
 
 async def test_a_compaction_is_remembered_at_once_and_outlives_a_killed_gateway(tmp_path: Path) -> None:
@@ -213,9 +255,9 @@ async def test_a_compaction_is_remembered_at_once_and_outlives_a_killed_gateway(
         store.written = anyio.Event()
         running = harness.start(quoting("compact-and-stall"))
         await store.written.wait()
-        kept = await store.get("codex", "a")
+        bound = await kept(store)
         assert running.buffer.result is None
-    assert kept == Binding("codex", "a", "thr_1", told(running))
+    assert bound == ("thr_1", told(running, heard=1))
 
 
 async def test_a_server_that_dies_in_its_handshake_costs_no_chat_its_answer(tmp_path: Path) -> None:
@@ -230,23 +272,70 @@ async def test_a_server_that_dies_in_its_handshake_costs_no_chat_its_answer(tmp_
     assert flag.exists()
 
 
-async def test_a_locked_store_fails_all_waiting_chats_at_once_and_then_works(
+async def test_a_locked_store_holds_up_all_waiting_chats_together_and_takes_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.store.database.BUSY_SECONDS", 0.3)
     async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
         await harness.ready()
         other = sqlite3.connect(tmp_path / "bindings.sqlite", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
+        other.execute("BEGIN EXCLUSIVE")
         before = time.monotonic()
         turns = [harness.start(words("echo", chat=str(chat))) for chat in range(12)]
-        results = [await turn.result() for turn in turns]
+        told_of = [await notices(turn) for turn in turns]
         waited = time.monotonic() - before
         other.execute("COMMIT")
         other.close()
-        after = await harness.start(words("echo")).result()
-    assert {result.error for result in results} == {
-        f"The store {tmp_path}/bindings.sqlite cannot be used: database is locked."
-    }
+        await settled(harness)
+        after = harness.start(words("echo", chat="0"))
+        assert await notices(after) == []
+        results = [await turn.result() for turn in (*turns, after)]
+    text = f"The store {tmp_path}/bindings.sqlite cannot be used: database is locked."
+    assert {result.text for result in results} == {"pong"}
+    assert [each for each in told_of if each] == [[f"{text} Until it can, nothing new is remembered over a restart."]]
     assert waited < 12 * 0.3
-    assert after.outcome is Outcome.ANSWERED
+    assert methods(after) == ["turn/start"]
+
+
+async def test_a_store_that_cannot_say_which_thread_is_whose_has_the_turn_run_aside_and_keeps_the_thread(
+    tmp_path: Path,
+) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        await harness.start(words("echo first")).result()
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        store.broken = {"get"}
+        aside = harness.start(words("echo second"))
+        told_of = await notices(aside)
+        await settled(harness)
+        store.broken = set()
+        after = harness.start(words("echo third"))
+        assert await notices(after) == []
+        results = [await turn.result() for turn in (aside, after)]
+    assert told_of == ["The store cannot be used: disk full. This turn runs without the conversation so far."]
+    assert [result.text for result in results] == ["second", "third"]
+    assert methods(aside) == ["thread/start", "turn/start"]
+    assert methods(after) == ["thread/resume", "turn/start"]
+    assert added(after) == [f"{INTRO}\n\nThey wrote:\n> echo second\nYou answered:\n> second"]
+
+
+async def test_a_conversation_that_cannot_be_deleted_is_not_seen_again_and_goes_as_soon_as_it_can(
+    tmp_path: Path,
+) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        await harness.start(words("echo secret")).result()
+        await settled(harness)
+        store.broken = {"clear"}
+        fresh = harness.start(replace(words("echo new"), fresh=True))
+        told_of = await notices(fresh)
+        await settled(harness)
+        store.broken = set()
+        after = harness.start(words("echo after"))
+        assert await outcome(after) is Outcome.ANSWERED
+        await settled(harness)
+        said = [each.said for each in await store.unheard("a", "", 0)]
+    assert told_of == [
+        "The store cannot be used: disk full. This conversation begins anew all the same.",
+        NOT_KEPT,
+    ]
+    assert (methods(fresh), added(fresh), added(after)) == (["thread/start", "turn/start"], [], [])
+    assert said == ["echo after"]

@@ -14,6 +14,8 @@ from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, always, in_turn, say
 from codex_bridge.rpc import JsonObject
+from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.requests import ThreadStartParams
 from harness.json_value import Json
 from harness.memory.index import MemoryIndex
 from harness.plain import plain_settings
@@ -21,7 +23,18 @@ from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool, ToolResult
 from harness.turns import Outcome, ToolFinished, ToolStarted
-from tests.support.real import beat_of, count, events_of, group_message, message, notices_of, places, stage
+from tests.support.real import (
+    Stage,
+    beat_of,
+    count,
+    events_of,
+    group_message,
+    message,
+    notices_of,
+    places,
+    quoted,
+    stage,
+)
 
 
 @pytest.fixture
@@ -239,34 +252,69 @@ def tool(name: str, field: str, description: str = "For Telegram.", *, required:
 async def test_a_conversation_keeps_its_thread_while_its_tools_are_the_same(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
-    """T04, but for the projection of the history into a new thread."""
+    """T04."""
     shop = Shop()
     use = Reply((CallTool("message", {"text": "hi"}),))
 
     def script(request: RecordedRequest) -> Action:
         return use if request.parts()[-1].text == "use it" else say("Yes.")
 
+    turns: dict[str, CodexTurn] = {}
+
+    async def turn(play: Stage, change: str, text: str = "hi") -> str:
+        turns[change] = await play.begin(text, number=change)
+        return (await turns[change].result()).conversation
+
     threads: list[str] = []
     async with stage(codex, state, workspace, script, toolbox=shop) as play:
-        for number, change in enumerate(("base", "order", "description", "closed", "open"), 1):
-            if change == "order":
-                shop.tools.reverse()
-            if change == "description":
-                shop.tools = [replace(each, description="For the admin console.") for each in shop.tools]
-            shop.closed = {"message"} if change == "closed" else set()
-            result = await play.ask("use it" if change in ("closed", "open") else "hi", number=str(number))
-            threads.append(result.conversation)
+        threads.append(await turn(play, "base"))
+        shop.tools.reverse()
+        threads.append(await turn(play, "order"))
+        shop.tools = [replace(each, input_schema=_reversed(each.input_schema)) for each in shop.tools]
+        threads.append(await turn(play, "keys"))
+        shop.tools = [replace(each, description="For the admin console.") for each in shop.tools]
+        threads.append(await turn(play, "description"))
+        base, shop.tools = shop.tools, []
+        bare = await turn(play, "none", "maintenance")
+        shop.tools = base
+        threads.append(await turn(play, "again"))
+        shop.closed = {"message"}
+        threads.append(await turn(play, "closed", "use it"))
+        shop.closed = set()
+        threads.append(await turn(play, "open", "use it"))
     ends = [request.parts()[-1] for request in play.model.requests]
-    refused, served = (part.text for part in ends if part.kind == "function_call_output")
+    refused, served = (part.text for part in ends if part.kind == "function_call_output" and part.text[:1] in "TD")
     assert (refused, served) == ("This tool is not available on this turn.", "Done.")
     async with stage(codex, state, workspace, script, toolbox=shop) as later:
-        threads.append((await later.ask("hi", number="6")).conversation)
-        shop.tools = [tool("cron", "when", required=True), *(each for each in shop.tools if each.name != "cron")]
-        told = await notices_of(await later.begin("hi", number="7"))
-        again = await notices_of(await later.begin("hi", number="8"))
-    assert len(set(threads)) == 1
-    assert told == ["The agent's tools have changed, so this conversation goes on in a new thread."]
-    assert again == []
+        threads.append(await turn(later, "restarted"))
+        shop.tools = [tool("cron", "when", required=True), *(each for each in base if each.name != "cron")]
+        rotated = await turn(later, "required")
+        after = await turn(later, "required since")
+    assert len({*threads, bare, rotated}) == 3
+    assert (len(set(threads)), rotated) == (1, after)
+    starts = {
+        change: params.ephemeral
+        for change, each in turns.items()
+        for params in (sent.params for sent in each.sent)
+        if isinstance(params, ThreadStartParams)
+    }
+    assert starts == {"base": None, "none": True, "required": None}
+    told = {change: "".join(quoted(each)) for change, each in turns.items() if quoted(each)}
+    assert {change: text.count("They wrote:") for change, text in told.items()} == {
+        "none": 4,
+        "again": 1,
+        "required": 9,
+    }
+    assert "> maintenance" in told["again"]
+    assert [await notices_of(turns[change]) for change in ("none", "required", "required since")] == [
+        ["This turn has no tools, so it runs in a thread of its own; the conversation keeps its own."],
+        ["The agent's tools have changed, so this conversation goes on in a new thread."],
+        [],
+    ]
+
+
+def _reversed(schema: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: _reversed(value) if isinstance(value, dict) else value for name, value in [*schema.items()][::-1]}
 
 
 async def test_a_tool_that_never_answers_ends_with_its_turn(codex: CodexBinary, state: Path, workspace: Path) -> None:

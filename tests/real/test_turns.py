@@ -271,7 +271,7 @@ async def test_a_thread_that_codex_no_longer_has_is_replaced_by_a_new_one(
     async with stage(codex, state, workspace, always(say("Two."))) as later:
         events = await events_of(await later.begin("second", number="2"))
         third = await later.ask("third", number="3")
-    assert Notice("Codex no longer has this conversation. A new one was started.") in events
+    assert Notice("Codex no longer has this conversation. It goes on in a new thread.") in events
     assert isinstance(events[-1], Finished)
     assert (events[-1].result.outcome, events[-1].result.text) == (Outcome.ANSWERED, "Two.")
     assert first.conversation != events[-1].result.conversation == third.conversation

@@ -20,6 +20,7 @@ from codex_bridge.loopback.script import Script
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch
 from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.requests import TurnStartParams
 from harness.agent import Agent
 from harness.gather import Gatherer
 from harness.heartbeat.poll import PollText
@@ -141,6 +142,13 @@ async def events_of(turn: CodexTurn) -> list[TurnEvent]:
 async def notices_of(turn: CodexTurn) -> list[str]:
     """Read a turn to its end; gives what the operator was told."""
     return [event.text for event in await events_of(turn) if isinstance(event, Notice)]
+
+
+def quoted(turn: CodexTurn) -> list[str]:
+    """What the turn's request quoted as less than a person's words."""
+    params = turn.sent[-1].params
+    assert isinstance(params, TurnStartParams)
+    return [entry.value for entry in (params.additional_context or {}).values() if entry.kind == "untrusted"]
 
 
 def count(request: RecordedRequest, marker: str) -> int:

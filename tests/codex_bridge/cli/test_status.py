@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from codex_bridge.cli.app import app
 from codex_bridge.cli.last_prompt import FILE, LastPrompt, LastPrompts
 from harness.report import tokens
-from harness.store.bindings import Binding, bindings_at
+from harness.store.bindings import bindings_at
+from harness.store.bound import Binding
 
 CONFIG = """{ agents: { list: [{ id: "pell", name: "Pell of the Light", model: "openai/gpt-5.5", workspace: "~/w" }] },
   plugins: { entries: { codex: { config: { appServer: { sandbox: "read-only" } } } } } }"""

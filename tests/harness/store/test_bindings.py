@@ -5,7 +5,8 @@ import anyio
 import pytest
 
 from harness.errors import StoreError
-from harness.store.bindings import Basis, Binding, Holds, bindings_at
+from harness.store.bindings import bindings_at
+from harness.store.bound import Basis, Binding, Holds
 
 
 async def test_a_binding_is_there_after_reopening(tmp_path: Path) -> None:

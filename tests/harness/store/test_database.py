@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
-from harness.store.bindings import Binding, bindings_at
+from harness.store.bindings import bindings_at
+from harness.store.bound import Binding
 from harness.store.transcript import Spoken
 
 BOUND = Binding("codex", "chat", "thread")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.store.bindings import Binding, bindings_at, listed
+from harness.store.bindings import bindings_at, listed
+from harness.store.bound import Binding
 from harness.store.owner import StoreHeldError
 
 LIMIT_SECONDS = 30.0
@@ -17,7 +18,8 @@ HOLD = """
 import sys
 from pathlib import Path
 import anyio
-from harness.store.bindings import Binding, bindings_at
+from harness.store.bindings import bindings_at
+from harness.store.bound import Binding
 
 async def main():
     async with bindings_at(Path(sys.argv[1])) as store:

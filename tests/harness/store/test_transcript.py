@@ -3,7 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from harness.store.bindings import Binding, Bindings, Holds, bindings_at
+from harness.store.bindings import Bindings, bindings_at
+from harness.store.bound import Binding, Holds
 from harness.store.transcript import Occasion, Spoken, TranscriptLimits
 
 CHAT = "agent:main:telegram:direct:7"
