@@ -7,6 +7,7 @@ wrong; 3 Codex cannot be used (missing, too old, not signed in, does not start).
 import logging
 import os
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
 from typing import Annotated, Final
 
@@ -34,8 +35,15 @@ FAILED: Final = 1
 BAD_INPUT: Final = 2
 NO_CODEX: Final = 3
 
+STOPPED: Final = 130
+"""As shells have it for a program that Ctrl-C ended."""
+NAME: Final = "codex-bridge"
+
+_UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
+"""Words that no command knows; typer names only this one of its children."""
+
 app = typer.Typer(
-    name="codex-bridge",
+    name=NAME,
     help="Runs an agent gateway's turns on a local Codex.",
     no_args_is_help=True,
     add_completion=False,
@@ -72,9 +80,14 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal of another encoding still shows the rest
     try:
         try:
-            app()
+            code: object = app(prog_name=NAME, standalone_mode=False)
         finally:
             sys.stdout.flush()  # here, where an error can still be told
+        sys.exit(code if isinstance(code, int) else 0)
+    except _UsageError as error:
+        sys.exit(_refuse(error))
+    except typer.Abort:
+        sys.exit(_complain("Stopped.", STOPPED))
     except OSError as error:
         # What is still unsaid goes nowhere, or Python would try once more on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -86,6 +99,25 @@ def run() -> None:
         sys.exit(_complain(str(error), NO_CODEX))
 
 
+def _refuse(error: Exception) -> int:
+    """Say in one sentence what is wrong with the words behind the command; without any, show what there is."""
+    sentence = str(getattr(error, "message", "")) if _shows_help(error) else _sentence(error)
+    if _shows_help(error):
+        print(sentence)
+        return BAD_INPUT
+    where = getattr(getattr(error, "ctx", None), "command_path", NAME)
+    return _complain(f"{sentence.rstrip('.')}; see {where} --help.", BAD_INPUT)
+
+
+def _shows_help(error: Exception) -> bool:
+    return str(getattr(error, "message", "")).startswith("Usage:")
+
+
+def _sentence(error: Exception) -> str:
+    told: Callable[[], str] = getattr(error, "format_message", error.__str__)
+    return " ".join(told().replace("Value error, ", "").split())
+
+
 def _complain(sentence: str, code: int) -> int:
-    print(f"codex-bridge: {sentence}", file=sys.stderr)
+    print(f"{NAME}: {sentence}", file=sys.stderr)
     return code

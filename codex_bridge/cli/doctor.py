@@ -17,7 +17,7 @@ from codex_bridge.cli.tables import console
 from codex_bridge.config import binary_path
 from codex_bridge.errors import BinaryNotFoundError
 from codex_bridge.lanes import HABITS
-from harness.config import describe
+from harness.config import describe, this_machine
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
 from harness.heartbeat.tasks import parse_tasks
@@ -70,7 +70,7 @@ def examine(found: Configured) -> list[Check]:
     try:
         check_folder(settings.workspace)
     except WorkspaceError as error:
-        return [*checks, Check("workspace", sound=False, text=str(error))]
+        return [*checks, Check("workspace", sound=False, text=f"{error} `codex-bridge setup` makes it.")]
     report = anyio.run(on_codex, Look(settings=settings, threads=found.threads)).report
     gatherer = Gatherer(settings, HABITS)
     survey = gatherer.library.survey(settings.skills.rules, gatherer.options)
@@ -92,9 +92,13 @@ def examine(found: Configured) -> list[Check]:
 
 def _config(found: Configured) -> list[Check]:
     config = found.config
-    where = f"{config.path}" if config.path and config.path.is_file() else "no file, so every default holds"
     findings = [Check("config", sound=False, text=describe(finding)) for finding in config.findings]
-    return [Check("config", sound=True, text=f"{where}."), *findings]
+    if config.path is not None:
+        return [Check("config", sound=True, text=f"{config.path}."), *findings]
+    named = this_machine().config_override
+    if named is not None:
+        return [Check("config", sound=False, text=f"There is no {named}, which the environment names as the file.")]
+    return [Check("config", sound=True, text="no file, so every default holds."), *findings]
 
 
 def _codex(found: Configured) -> list[Check]:

@@ -227,8 +227,12 @@ def _other(name: str, asked: Look, whole: Look, backend: Backend) -> str:
     if path.is_file():
         try:
             return path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PromptOptionError(f"The file {path} to compare with cannot be read: {error}.") from None
+        except UnicodeDecodeError:
+            raise PromptOptionError(f"The file {path} to compare with is not UTF-8 text.") from None
+        except OSError as error:
+            raise PromptOptionError(
+                f"The file {path} to compare with cannot be read: {error.strerror or error}."
+            ) from None
     folder = path.is_dir() and not (path / FILE).is_file()
     other = replace(whole, settings=in_workspace(whole.settings, path.absolute())) if folder else _named(name, asked)
     return anyio.run(compose, other, backend).text

@@ -108,6 +108,18 @@ def test_doctor_names_a_tone_that_there_is_not_and_says_who_can_read_the_workspa
     assert "answer for the owner's direct chats and for groups; Codex's shell" in run(place, "doctor", code=1)
 
 
+def test_doctor_names_a_file_that_the_environment_names_and_that_is_not_there(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCLAW_CONFIG_PATH", str(place / "no.json"))
+    done = CliRunner().invoke(app, ["doctor", "--json", "--workspace", str(place / "w")])
+    assert json.loads(done.stdout)[0] == {
+        "part": "config",
+        "ok": False,
+        "text": f"There is no {place}/no.json, which the environment names as the file.",
+    }
+
+
 def test_doctor_is_content_with_a_sound_workspace(place: Path) -> None:
     (place / "openclaw.json").write_text("{}", encoding="utf-8")
     (place / "w" / "USER.md").unlink()
@@ -155,7 +167,7 @@ def test_doctor_names_a_workspace_that_is_not_there(place: Path) -> None:
     assert json.loads(done.stdout)[-1] == {
         "part": "workspace",
         "ok": False,
-        "text": f"The workspace {place}/no is no folder; create it or name another.",
+        "text": f"The workspace {place}/no is no folder; create it or name another. `codex-bridge setup` makes it.",
     }
 
 

@@ -168,3 +168,44 @@ def test_a_broken_scenario_is_one_sentence(shell: Shell, tmp_path: Path, option:
     assert shell("prompt", *(["--workspace", "w"] if option == "--diff" else []), option, "mine") == (
         2, "", "codex-bridge: In the scenario mine/scenario.json payload is 5, but must be text.\n"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nope"], "No such command 'nope'; see codex-bridge --help."),
+        (["turn"], "Missing option '--payload'; see codex-bridge turn --help."),
+        (
+            ["prompt", "--nope"],
+            "No such option: --nope (Possible options: --mode, --model); see codex-bridge prompt --help.",
+        ),
+        (
+            ["context", "nope"],
+            "Invalid value for 'view': 'nope' is not one of 'list', 'detail', 'json', 'map'; "
+            "see codex-bridge context --help.",
+        ),
+        (["skills", "list", "more"], "Got unexpected extra argument (more); see codex-bridge skills list --help."),
+    ],
+)
+def test_words_that_no_command_knows_are_one_sentence(shell: Shell, words: list[str], sentence: str) -> None:
+    code, out, err = shell(*words)
+    assert (code, out, err.replace("argument(s)", "argument")) == (2, "", f"codex-bridge: {sentence}\n")
+
+
+@pytest.mark.parametrize("words", [[], ["skills"], ["lanes"]])
+def test_without_a_command_there_is_help(shell: Shell, words: list[str]) -> None:
+    code, out, err = shell(*words)
+    assert (code, out.splitlines()[0], err) == (
+        2, f"Usage: {' '.join(['codex-bridge', *words])} [OPTIONS] COMMAND [ARGS]...", ""
+    )  # fmt: skip
+    assert shell(*words, "--help")[:2] == (0, out)
+
+
+def test_ctrl_c_ends_a_command_without_a_fuss(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("codex_bridge.cli.status.look", interrupted)
+    code, out, err = shell("status")
+    assert (code, out.strip()) == (130, "")
+    assert err.strip() in ("", "codex-bridge: Stopped.")  # by the version of typer

@@ -140,6 +140,10 @@ def test_two_prompts_are_compared(place: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_named(place: Path) -> None:
+    (place / "noise").write_bytes(b"\xff\xfe\x00")
+    assert refused("--workspace", str(place / "w"), "--diff", str(place / "noise")) == (
+        f"The file {place}/noise to compare with is not UTF-8 text."
+    )
     assert refused("--scenario", "nope").startswith("There is no scenario nope; known are: telegram-direct.")
     assert refused("--workspace", str(place / "w"), "--diff", "nope").endswith(
         "Nor is it a workspace folder or a file with a prompt."

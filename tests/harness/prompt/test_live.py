@@ -46,6 +46,8 @@ FILES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "HEARTBEA
 def settings(tmp_path: Path) -> AgentSettings:
     for name in FILES:
         (tmp_path / name).write_text(f"What {name} says.", encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "docs.json").write_text("{}", encoding="utf-8")
     skill = tmp_path / "skills" / "tide" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: tide\ndescription: reads the tables\n---\n", encoding="utf-8")
