@@ -1,7 +1,5 @@
 """What we send is checked to the letter; what we receive is taken as far as it is understood, and never raises."""
 
-import ast
-import inspect
 from typing import Literal, cast, get_args, get_type_hints
 
 import pytest
@@ -63,6 +61,7 @@ from codex_bridge.wire.requests import (
     TurnStartParams,
     TurnSteerParams,
 )
+from tests.support.words import words_compared
 
 THREAD: JsonObject = {"threadId": "thr_1"}
 TURN: JsonObject = {"threadId": "thr_1", "turnId": "turn_1"}
@@ -351,13 +350,7 @@ def test_every_word_that_the_ledger_looks_for_is_one_that_the_models_name() -> N
     models = [*ITEMS.values(), FileUpdate, PatchKind, Turn]
     hints = [hint for model in models for hint in get_type_hints(model, include_extras=True).values()]
     named = {word for hint in hints for word in known_words(hint)}
-    compared: set[object] = set()
-    for node in ast.walk(ast.parse(inspect.getsource(ledger))):
-        for part in (*node.comparators, node.left) if isinstance(node, ast.Compare) else ():
-            compared |= {leaf.value for leaf in ast.walk(part) if isinstance(leaf, ast.Constant)}
-        if isinstance(node, ast.MatchValue) and isinstance(node.value, ast.Constant):
-            compared.add(node.value.value)
-    words = {each for each in compared if isinstance(each, str) and each}
+    words = words_compared(ledger)
     assert words == {"commentary", "declined", "completed", "interrupted", "failed"}
     assert words - named == set()
 

@@ -228,6 +228,22 @@ def test_without_a_login_one_sentence_names_a_command_that_signs_that_home_in(
     assert [each for each in homes.values() if (each / "auth.json").exists()] == [home]
 
 
+def test_a_turn_in_the_persons_own_home_leaves_its_settings_alone_and_uses_no_other_home(
+    codex: CodexBinary, state: Path
+) -> None:
+    home = state / ".codex"
+    home.mkdir()
+    config = '# mine\n[projects."/srv/notes"]\ntrust_level = "trusted"\n'
+    (home / "config.toml").write_text(config)
+    payload = ("--payload", str(SAMPLE / "update.json"), "--workspace", str(SAMPLE / "workspace"))
+    done = run(codex, state, "turn", *payload, "--loopback", "--codex-home", "user")
+    assert done.returncode == 0
+    assert done.stdout.startswith("The loopback model received: Morning")
+    assert (home / "config.toml").read_text() == config
+    assert list(home.glob("sessions/**/*.jsonl")) != []
+    assert list(state.rglob("codex-home")) == []
+
+
 @contextmanager
 def waiting_for_the_browser(codex: CodexBinary, state: Path) -> Generator[tuple[subprocess.Popen[str], str]]:
     """A sign-in that has said where to go; gives the address. Its own server has a fixed port, so one at a time."""
