@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import anyio
@@ -25,6 +26,7 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.failures import RULES, Rule, Trouble, refusal, told, trouble_of
+from codex_bridge.home import login_command
 from codex_bridge.lanes import Lane, Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
@@ -111,6 +113,11 @@ class CodexHarness:
         self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False
 
+    @cached_property
+    def _login(self) -> str:
+        """The command that signs the home in."""
+        return login_command(self._settings.launch.home, self._settings.agent)
+
     @property
     def server(self) -> Server | None:
         """The running app-server, or None when there is none at the moment."""
@@ -193,9 +200,9 @@ class CodexHarness:
                 async with queue:
                     await self._run_in_time(turn)
         except TransportError as error:
-            _lose(turn, error)
+            _lose(turn, error, self._login)
         except RpcError as error:
-            _fail(turn, refusal(error), str(error))
+            _fail(turn, refusal(error, self._login), str(error))
         except (CodexError, HarnessError) as error:
             _fail(turn, str(error))
         except anyio.get_cancelled_exc_class():
@@ -305,7 +312,7 @@ class CodexHarness:
 
     async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
         turn.thread = thread.opened
-        ledger = turn.ledger = TurnLedger(thread.opened.thread.id)
+        ledger = turn.ledger = TurnLedger(thread.opened.thread.id, self._login)
         self._turns[ledger.thread_id] = turn
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
         if not capabilities.honours_mode_text(model):
@@ -409,7 +416,7 @@ class CodexHarness:
     def _on_loss(self, error: TransportError | None) -> None:
         self._children.lose()
         for turn in list(self._turns.values()):
-            _lose(turn, error)
+            _lose(turn, error, self._login)
 
     def _on_notification(self, notification: Notified) -> None:
         wire = read(notification)
@@ -525,11 +532,11 @@ def _fail(turn: CodexTurn, sentence: str, detail: str = "") -> None:
     turn.push(turn.ended_ledger().fail(sentence, detail))
 
 
-def _lose(turn: CodexTurn, error: TransportError | None) -> None:
+def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
     detail = error.detail if isinstance(error, ConnectionLostError) else ""
     cause = error.cause if isinstance(error, ConnectionLostError) else str(error)
     if turn.ledger is None:
-        why = told(trouble_of(error)) if error is not None else ""
+        why = told(trouble_of(error), login) if error is not None else ""
         _fail(turn, f"Codex could not be started: {cause}." + (f" {why}" if why else ""), detail)
     else:
         turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail))

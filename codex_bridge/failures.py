@@ -130,7 +130,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "httpConnectionFailed": "The model provider could not be reached.",
     "responseStreamConnectionFailed": "The model provider could not be reached.",
     "responseStreamDisconnected": "The connection to the model provider broke off.",
-    "unauthorized": "The login has expired; sign in again with codex-bridge login.",
+    "unauthorized": "The login has expired; sign in again with `{login}`.",
     "badRequest": "The model provider did not accept the request.",
     "sandboxError": "The sandbox for commands could not be set up.",
 }
@@ -150,7 +150,7 @@ _SAID: Final[Mapping[Trouble, str]] = {
         "Another process, a gateway or codex-bridge, has this conversation open; close it there and try again."
     ),
     Trouble.BUSY: "Codex is busy with this conversation; please try again shortly.",
-    Trouble.LOGIN: "The login has expired or is not accepted; sign in again with codex-bridge login.",
+    Trouble.LOGIN: "The login has expired or is not accepted; sign in again with `{login}`.",
     Trouble.DISK: "Codex cannot write to its disk; make room, or give its folder back its rights, and try again.",
     Trouble.OVERFLOW: "The conversation no longer fits into the model's window.",
 }
@@ -159,6 +159,8 @@ _REFUSALS: Final[tuple[tuple[str, str], ...]] = (
     ("requires experimentalapi", "This Codex does not offer what the bridge needs; update it."),
 )
 """Refusals that say nothing of the conversation, by words in them."""
+LOGIN: Final = "codex-bridge login"
+"""The command that signs the default agent's own home in; see `codex_bridge.home.login_command` for others."""
 OTHER: Final = "The model could not finish this turn."
 REFUSED: Final = "Codex refused the request; the log has the details."
 
@@ -198,25 +200,25 @@ def turn_trouble(error: TurnError | None) -> Trouble:
     return found if found in (Trouble.LOGIN, Trouble.DISK) else Trouble.OTHER
 
 
-def sentence(error: TurnError | None) -> str:
-    """Say what went wrong with a turn that Codex ended."""
+def sentence(error: TurnError | None, login: str = LOGIN) -> str:
+    """Say what went wrong with a turn that Codex ended. `login` is the command that signs its home in."""
     if error is None:
         return OTHER
     name, status = _info(error)
     known = _BY_STATUS.get(status or 0) or SENTENCES.get(name)
-    return known or _SAID.get(turn_trouble(error), OTHER)
+    return (known or _SAID.get(turn_trouble(error), OTHER)).replace("{login}", login)
 
 
-def told(trouble: Trouble) -> str:
+def told(trouble: Trouble, login: str = LOGIN) -> str:
     """One sentence about a trouble, with the fix where there is one; empty where the trouble alone says nothing."""
-    return _SAID.get(trouble, "")
+    return _SAID.get(trouble, "").replace("{login}", login)
 
 
-def refusal(error: RpcError) -> str:
+def refusal(error: RpcError, login: str = LOGIN) -> str:
     """Say what a refused request means; the server's own words, which may be pages long, go to the log."""
     message = error.message.lower()
     known = next((told for words, told in _REFUSALS if words in message), REFUSED)
-    return _SAID.get(trouble_of(error), known)
+    return told(trouble_of(error), login) or known
 
 
 def _info(error: TurnError) -> tuple[str, int | None]:

@@ -262,7 +262,7 @@ def login_command(home: Home, agent: str, environ: Mapping[str, str] | None = No
         agent: The agent's id.
         environ: The environment that the command would run in; the process's own by default.
     """
-    if home == own_home(state_dir(environ), agent):
+    if _AGENT_ID.fullmatch(agent) and home == own_home(state_dir(environ), agent):
         return f"codex-bridge login --agent {agent}"
     name = "user" if home.path == user_codex_home(environ) else shlex.quote(str(home.path))
     return f"codex-bridge login --codex-home {name}"

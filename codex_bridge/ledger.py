@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from codex_bridge.failures import Trouble, sentence, turn_trouble
+from codex_bridge.failures import LOGIN, Trouble, sentence, turn_trouble
 from codex_bridge.wire.items import (
     AgentMessageItem,
     CommandItem,
@@ -104,10 +104,16 @@ class _Message:
 
 
 class TurnLedger:
-    """The account of one turn on one thread."""
+    """The account of one turn on one thread.
 
-    def __init__(self, thread_id: str) -> None:
+    Args:
+        thread_id: The thread.
+        login: The command that signs in again, for a turn that fails for want of it.
+    """
+
+    def __init__(self, thread_id: str, login: str = LOGIN) -> None:
         self.thread_id = thread_id
+        self._login = login
         self.turn_id = ""
         self.began = False
         """Whether turn/started was seen; before it, an interrupt that names the turn is refused."""
@@ -283,7 +289,9 @@ class TurnLedger:
                 return self._stopped()
             case "failed":
                 self.trouble = turn_trouble(turn.error)
-                return self._end(Outcome.FAILED, sentence(turn.error), turn.error.message if turn.error else "")
+                return self._end(
+                    Outcome.FAILED, sentence(turn.error, self._login), turn.error.message if turn.error else ""
+                )
             case _:  # "completed", or a word that a newer server has for an end
                 return self._end(Outcome.ANSWERED if self._answer() else Outcome.EMPTY)
 

@@ -19,9 +19,11 @@ from tests.support.turns import harness_on_fake, launch, words
 
 
 @asynccontextmanager
-async def harness_with(home: Home, folder: Path, store: Bindings) -> AsyncGenerator[CodexHarness]:
+async def harness_with(
+    home: Home, folder: Path, store: Bindings, script: str = "codex"
+) -> AsyncGenerator[CodexHarness]:
     """A harness on the fake Codex that uses another home, as a later process of a gateway would."""
-    settings = CodexSettings(replace(launch(folder, "codex"), home=home))
+    settings = CodexSettings(replace(launch(folder, script), home=home))
     with anyio.fail_after(LIMIT):
         async with codex_harness(settings, store, now=lambda: 0.0) as harness:
             yield harness
@@ -82,3 +84,35 @@ async def test_a_server_that_hangs_at_the_start_of_a_thread_is_replaced(
     assert (after.outcome, after.text) == (Outcome.ANSWERED, "pong")
     assert server is not None
     assert server.pid != hung
+
+
+@pytest.mark.parametrize(
+    ("script", "said", "error"),
+    [
+        ("codex", "expired", "The login has expired; sign in again with `{login}`."),
+        (
+            "codex",
+            "refuse Your access token could not be refreshed.",
+            "The login has expired or is not accepted; sign in again with `{login}`.",
+        ),
+        (
+            "signed_out",
+            "echo",
+            "Codex could not be started: it exited with status 1. "
+            "The login has expired or is not accepted; sign in again with `{login}`.",
+        ),
+    ],
+    ids=["turn", "request", "start"],
+)
+async def test_a_login_that_is_over_is_renewed_by_the_command_that_is_named(
+    tmp_path: Path, script: str, said: str, error: str
+) -> None:
+    home = Home(tmp_path / "users", owned=False)
+    home.path.mkdir()
+    async with (
+        bindings_at(tmp_path / "bindings.sqlite") as store,
+        harness_with(home, tmp_path, store, script) as harness,
+    ):
+        result = await harness.start(words(said)).result()
+    login = f"codex-bridge login --codex-home {tmp_path / 'users'}"
+    assert (result.outcome, result.error) == (Outcome.FAILED, error.replace("{login}", login))

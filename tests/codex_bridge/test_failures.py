@@ -128,7 +128,7 @@ def test_what_is_told_of_a_refusal_is_a_sentence_of_ours_with_the_fix() -> None:
         return refusal(RpcError("thread/resume", -32600, message))
 
     assert told(f"thread {ID} already has an active writer").endswith("close it there and try again.")
-    assert told("Your access token could not be refreshed.").endswith("sign in again with codex-bridge login.")
+    assert told("Your access token could not be refreshed.").endswith("sign in again with `codex-bridge login`.")
     assert told("No space left on device (os error 28)").startswith("Codex cannot write to its disk; make room")
     assert (
         told("failed to load configuration: x in `y`")
@@ -139,6 +139,6 @@ def test_what_is_told_of_a_refusal_is_a_sentence_of_ours_with_the_fix() -> None:
 
 def test_what_is_told_of_a_failed_turn_follows_what_it_means_where_the_name_says_nothing() -> None:
     error = TurnError(message="Failed to refresh token: 500", codex_error_info="other")
-    assert sentence(error) == "The login has expired or is not accepted; sign in again with codex-bridge login."
+    assert sentence(error) == "The login has expired or is not accepted; sign in again with `codex-bridge login`."
     error = TurnError(message='{"code":"context_length_exceeded"}', codex_error_info="other")
     assert sentence(error) == "The conversation no longer fits into the model's window."

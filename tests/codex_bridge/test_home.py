@@ -177,6 +177,11 @@ def test_each_home_has_a_command_that_signs_it_in(home: Home, command: str) -> N
     assert login_command(home, "keeper", {"HOME": "/home/sample", "CODEX_BRIDGE_STATE_DIR": "/state"}) == command
 
 
+def test_an_agent_whose_id_names_no_folder_has_a_command_too() -> None:
+    home = Home(Path("/srv/codex"), owned=True)
+    assert login_command(home, "the keeper", {"HOME": "/home/sample"}) == "codex-bridge login --codex-home /srv/codex"
+
+
 # environment
 
 

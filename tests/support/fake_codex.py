@@ -190,9 +190,16 @@ def _twice(turn: Running, words: str) -> Iterable[Step]:
     yield turn.ended()
 
 
+def _expired(turn: Running, words: str) -> Iterable[Step]:
+    del words
+    yield turn.began()
+    yield turn.ended("failed", error={"message": "401", "codexErrorInfo": "unauthorized", "additionalDetails": None})
+
+
 COURSES: Final[dict[str, Course]] = {
     "echo": _echo,
     "unload": _echo,
+    "expired": _expired,
     "large": _large,
     "stall": _stall,
     "stubborn": _stall,
@@ -252,14 +259,17 @@ class FakeCodex:
         if request.params["threadId"] in self._unloaded:
             yield Failure(-32600, f"thread not found: {request.params['threadId']}")
             return
-        self._turns += 1
-        turn = Running(str(request.params["threadId"]), f"turn_{self._turns}")
-        yield Result({"turn": {"id": turn.turn, "status": "inProgress", "items": [], "error": None}})
         said = request.params["input"]
         assert isinstance(said, list)
         last = said[-1]  # files may be quoted before it
         assert isinstance(last, dict)
         course, _, words = str(last["text"]).partition(" ")
+        if course == "refuse":
+            yield Failure(-32600, words)
+            return
+        self._turns += 1
+        turn = Running(str(request.params["threadId"]), f"turn_{self._turns}")
+        yield Result({"turn": {"id": turn.turn, "status": "inProgress", "items": [], "error": None}})
         if course == "stall":
             self._running[turn.thread] = turn
         if course == "stubborn":

@@ -124,7 +124,12 @@ def hanging() -> Script:
     return Script(on)
 
 
+def signed_out() -> Script:
+    """A Codex that cannot renew its login, and does not start without."""
+    return Script(lambda _: (), (Stderr(b"Error: Failed to refresh token: 401\n"), HangUp(1)))
+
+
 SCRIPTS: Final[dict[str, Callable[[], Script]]] = {
     script.__name__: script
-    for script in (contract, boring, last_words, stillborn, deaf, outdated, torrent, codex, hanging)
+    for script in (contract, boring, last_words, stillborn, deaf, outdated, torrent, codex, hanging, signed_out)
 }
