@@ -23,6 +23,7 @@ from codex_bridge.wording import (
     DEFAULT_MODE,
     DEVELOPER_CHANGED,
     EXTRA_INTRO,
+    GROUP_TITLE,
     HEARTBEAT_TITLE,
     MEMORY_TITLE,
     PERSONA_INTRO,
@@ -41,6 +42,7 @@ HABITS: Final = Habits(
     points_to_heartbeat_file=True,
     replaces_memory_file=True,
     keeps_what_it_was_told=True,
+    hears_of_chats_by_layer=True,
     marks_missing_files=False,
 )
 """What Codex does by itself: it reads AGENTS.md, also after a compaction, has a shell to read HEARTBEAT.md with, and
@@ -70,6 +72,7 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.EXTRA: Lane.THREAD_DEVELOPER,
         LayerName.HEARTBEAT_GUIDANCE: Lane.TURN_DEVELOPER,
         LayerName.CRON_GUIDANCE: Lane.TURN_DEVELOPER,
+        LayerName.GROUP: Lane.TURN_DEVELOPER,
         LayerName.SOUL: Lane.TURN_DEVELOPER,
         LayerName.IDENTITY: Lane.TURN_DEVELOPER,
         LayerName.USER: Lane.TURN_DEVELOPER,
@@ -120,6 +123,7 @@ _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
     {
         LayerName.HEARTBEAT_GUIDANCE: HEARTBEAT_TITLE,
         LayerName.CRON_GUIDANCE: CRON_TITLE,
+        LayerName.GROUP: GROUP_TITLE,
         LayerName.CUTS: CUTS_TITLE,
         LayerName.MEMORY_NOTE: MEMORY_TITLE,
         LayerName.SKILLS: SKILLS_TITLE,
@@ -131,6 +135,7 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
     {
         LayerName.HEARTBEAT_GUIDANCE: "20_heartbeat",
         LayerName.CRON_GUIDANCE: "20_schedule",
+        LayerName.GROUP: "25_group",
         LayerName.SOUL: "31_soul",
         LayerName.IDENTITY: "32_identity",
         LayerName.USER: "33_user",
@@ -154,8 +159,8 @@ _NOT_NATIVE: Final = re.compile(rf"</instructions>|{_FRAMES.pattern}", re.IGNORE
 _TITLES: Final = tuple(
     text.partition("\n")[0].removeprefix("# ")
     for text in (
-        AGENTS_INTRO, CONTEXT_INTRO, CRON_TITLE, CUTS_TITLE, DEFAULT_MODE, EXTRA_INTRO, HEARTBEAT_TITLE, MEMORY_TITLE,
-        PERSONA_INTRO, SKILLS_TITLE, SUBAGENTS, TOOLS_INTRO, TOOL_MANIFEST,
+        AGENTS_INTRO, CONTEXT_INTRO, CRON_TITLE, CUTS_TITLE, DEFAULT_MODE, EXTRA_INTRO, GROUP_TITLE, HEARTBEAT_TITLE,
+        MEMORY_TITLE, PERSONA_INTRO, SKILLS_TITLE, SUBAGENTS, TOOLS_INTRO, TOOL_MANIFEST,
     )
 )  # fmt: skip
 _HEADINGS: Final = re.compile(

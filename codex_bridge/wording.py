@@ -64,6 +64,7 @@ OVER: Final = "What was said under this name holds no longer."
 """Takes the place of an entry that has ended: one that is merely left out stays in the history as it was."""
 CUT: Final = "[cut here: the text is too long]"
 
+GROUP_TITLE: Final = "# The group that you are in"
 CUTS_TITLE: Final = "# Files that are shown in part"
 MEMORY_TITLE: Final = "# Long-term memory"
 SKILLS_TITLE: Final = "# Skills"

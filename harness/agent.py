@@ -58,6 +58,12 @@ class Agent(Generic[TurnT]):
             key = f"{key}:other"
         words = _words(message, audience)
         situation = self._situation(Trigger.CHAT, audience, words, key)
+        if audience is Audience.GROUP:
+            from harness.prompt.chat import chat_facts  # a direct chat needs none
+
+            chat = message.chat
+            facts = chat_facts(self.gatherer.settings, message.channel, chat.kind, id=chat.id, title=chat.title)
+            situation = replace(situation, chat=facts)
         return (await self._begin(replace(situation, reset=bare_reset(message.text)), message.key)).turn
 
     async def heartbeat(self, run: "HeartbeatRun", *, key: str) -> Beat[TurnT]:

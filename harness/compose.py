@@ -25,6 +25,7 @@ ORDER: Final = (
     LayerName.EXTRA,
     LayerName.HEARTBEAT_GUIDANCE,
     LayerName.CRON_GUIDANCE,
+    LayerName.GROUP,
     LayerName.SOUL,
     LayerName.IDENTITY,
     LayerName.USER,
@@ -83,6 +84,8 @@ class Material:
     """Why there is no note."""
     memory_reason: str = ""
     """Why MEMORY.md is not copied; empty when it is among `files`."""
+    group: str = ""
+    """What is known of the group that a message came from, and how to behave there."""
     cuts: Layer | None = None
     """What is said of files that are shown in part."""
     skills: Layer | LeftOut | None = None
@@ -98,6 +101,7 @@ def compose(material: Material, habits: Habits) -> Composition:
         *_agents(material),
         *file_layers(material.files, habits),
         *(_left_out(file, material) for file in material.left_out),
+        *((_gateway(LayerName.GROUP, material.group),) if material.group else ()),
         *((material.cuts,) if material.cuts else ()),
         *_memory(material),
         *_skills(material),

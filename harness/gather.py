@@ -51,6 +51,7 @@ from harness.workspace.reads import Content, Refused
 from harness.workspace.warn_once import WarnOnce
 
 if TYPE_CHECKING:
+    from harness.prompt.chat import ChatFacts
     from harness.skills.environment import SkillEnvironment
     from harness.workspace.seeding import Seeded
     from harness.workspace.warning_history import TruncationReport
@@ -89,6 +90,8 @@ class Situation:
     """The message is a bare /new or /reset: the gateway's own prompt, with recent daily notes, takes its place."""
     held: Held = NOTHING
     """What the conversation holds already."""
+    chat: "ChatFacts | None" = None
+    """The chat that a message came from; None for a turn that no chat caused."""
 
     @property
     def run(self) -> RunKind:
@@ -301,6 +304,7 @@ class Gatherer:
             memory_note=self._note(route, found.files),
             memory_note_reason="" if route.note else route.note_reason,
             memory_reason="" if route.content else route.content_reason,
+            group=self._group(situation) if self.habits.hears_of_chats_by_layer and situation.chat else "",
             cuts=self._cuts(truncation),
             skills=skills_layer(catalogue),
             heartbeat_guidance=_guidance(situation.ack) if on_heartbeat and self._guides(situation) else "",
@@ -343,6 +347,16 @@ class Gatherer:
 
         skills = self.settings.skills
         return skill_environment(self.library.eligible(skills.rules, skills.allow), skills.rules.entries)
+
+    def _group(self, situation: Situation) -> str:
+        if situation.audience is not Audience.GROUP or situation.light or situation.chat is None:
+            return ""
+        from harness.prompt.chat import chat_context  # a direct chat needs none
+        from harness.prompt.facts import Delivery
+
+        # Without the message tool an answer is delivered, whatever the configuration wants.
+        can_send = situation.chat.message_tool in situation.tools
+        return chat_context(situation.chat if can_send else replace(situation.chat, delivery=Delivery.AUTOMATIC))
 
     def _cuts(self, truncation: "TruncationReport | None") -> Layer | None:
         """What the model is told of files that are shown in part; on each turn, or once."""

@@ -16,6 +16,8 @@ class Habits:
     """A heartbeat turn gets the path of HEARTBEAT.md, which the model reads for itself."""
     replaces_memory_file: bool = False
     """Where memory tools serve a turn, MEMORY.md is not copied into it (S54); elsewhere they come beside the copy."""
+    hears_of_chats_by_layer: bool = False
+    """What is known of a group is a layer of its turns; other backends have a section for it in their prompt."""
     keeps_what_it_was_told: bool = False
     """It says to the model what is new, and that alone: a turn that leaves something out takes it back."""
     marks_missing_files: bool = True

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 import anyio
 import typer
@@ -34,6 +34,7 @@ from codex_bridge.turn import CodexTurn
 from harness.channels import telegram
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
+from harness.replies import may_become_silence, told
 from harness.turns import Commentary, Finished, Notice, Outcome, TextDelta, TextRetracted, TurnResult
 
 
@@ -79,11 +80,15 @@ _UNSAID = {
 }
 
 
+SILENT: Final = "[The agent chose to say nothing.]"
+
+
 def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
     """What `--json` prints: the outbox, and how the turn ended."""
-    answer = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id, "text": result.text}
+    text = told(result.text) if result.outcome is Outcome.ANSWERED else ""
+    answer = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id, "text": text}
     return {
-        "outbox": [answer] if result.outcome is Outcome.ANSWERED else [],
+        "outbox": [answer] if text else [],
         "result": {
             "outcome": result.outcome.value,
             "error": result.error,
@@ -129,18 +134,27 @@ async def _run(
 
 
 async def _show(turn: CodexTurn) -> TurnResult:
+    held = ""  # what may still turn out to be silence
+    shown = False
     async for event in turn.events():
         match event:
             case TextDelta(text=text):
-                print(text, end="", flush=True)
+                held += text
+                if shown or not may_become_silence(held):
+                    print(held, end="", flush=True)
+                    held, shown = "", True
             case TextRetracted():
+                held = ""
                 print("\n[the stream broke off; once more]", flush=True)
             case Commentary(text=text):
                 print(text, end="", file=sys.stderr, flush=True)
             case Notice(text=text):
                 print(f"[{text}]", file=sys.stderr, flush=True)
             case Finished(result=result):
-                if result.text:
+                if result.text and not shown:
+                    text = told(result.text)
+                    print(text or SILENT, file=sys.stdout if text else sys.stderr, flush=True)
+                elif result.text:
                     print(flush=True)
                 return result
             case _:

@@ -4,6 +4,7 @@ Pure.
 """
 
 from harness.config.agent_keys import AgentDefaults, AgentEntry, Subagents
+from harness.config.channel_keys import Channel
 from harness.config.heartbeat_rules import heartbeat_of, visibility_of
 from harness.config.levels import filled
 from harness.config.model_rules import models_of
@@ -115,6 +116,12 @@ def _replies(values: OpenClawConfig) -> ReplySettings:
         visible=written.visible_replies,
         group_visible=written.group_chat.visible_replies or written.visible_replies,
         group_silence=silent_reply(values, surface="", conversation="group"),
+        needs_mention=values.channels.get("defaults", Channel()).require_mention is not False,
+        channel_needs_mention={
+            name: channel.require_mention
+            for name, channel in sorted(values.channels.items())
+            if name != "defaults" and channel.require_mention is not None
+        },
         surface_silence={
             name: silent_reply(values, surface=name, conversation="group") for name in sorted(values.surfaces)
         },

@@ -13,12 +13,11 @@ from typing import assert_never
 from harness.heartbeat.ack import AckMode, strip_heartbeat_token
 from harness.heartbeat.response import HeartbeatAnswer
 from harness.heartbeat.skips import SkipReason
+from harness.replies import is_silence
 from harness.settings.heartbeat import ACK_MAX_CHARS, Visibility
 
 DUPLICATE_WINDOW = timedelta(hours=24)
 """The same text is not sent again for this long (prompt-builder 10.8)."""
-NO_REPLY = "NO_REPLY"
-"""The whole answer, in any letter case, of an agent that keeps silent (prompt-builder 11.1)."""
 ALL_QUIET = "Heartbeat: nothing needs attention."
 """What a channel with `showOk` shows for a quiet heartbeat."""
 
@@ -120,7 +119,7 @@ def _told(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> tuple[s
 
 
 def _unless_silent(text: str) -> str:
-    return "" if text.strip().upper() == NO_REPLY else text
+    return "" if is_silence(text) else text
 
 
 def _quiet(facts: DeliveryFacts, *, acknowledged: bool) -> Verdict:

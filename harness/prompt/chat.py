@@ -13,7 +13,7 @@ from harness.prompt.facts import Delivery
 from harness.prompt.hygiene import literal, quoted, structured
 from harness.prompt.sections.joining import lines
 from harness.prompt.sections.turn import SILENT
-from harness.settings.agent import Permission
+from harness.settings.agent import AgentSettings, Permission
 
 META_SCHEMA: Final = "openclaw.inbound_meta.v2"
 LONGEST_NAME: Final = 200
@@ -43,6 +43,21 @@ class ChatFacts:
     """The tool's name, for chats where only that is seen."""
     exec_state: str = ""
     """How commands run in this session, when that was changed for it."""
+
+
+def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str = "", title: str = "") -> ChatFacts:  # noqa: A002 - the field's name
+    """What is known of a chat before anybody is asked: how an answer arrives there, and whether there must be one."""
+    group = kind is ChatKind.GROUP
+    visible = settings.replies.group_visible if group else settings.replies.visible
+    return ChatFacts(
+        channel=channel,
+        kind=kind,
+        id=id,
+        title=title if group else "",
+        activation="always" if group and settings.replies.hears_all(channel) else "mention",
+        delivery=Delivery.TOOL_ONLY if visible == "message_tool" else Delivery.AUTOMATIC,
+        silence=settings.replies.silence(channel) if group else "disallow",
+    )
 
 
 def chat_context(facts: ChatFacts) -> str:

@@ -16,8 +16,8 @@ from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.prompt.adapters import Adapter, LiveFacts
-from harness.prompt.chat import ChatFacts
-from harness.prompt.facts import Delivery, Mode, ToolFacts
+from harness.prompt.chat import ChatFacts, chat_facts
+from harness.prompt.facts import Mode, ToolFacts
 from harness.prompt.hooks import PromptHooks
 from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import Prepared, prepare
@@ -52,6 +52,7 @@ class Cause:
             session_key=self.session_key,
             tools=tools,
             ack=ack_convention(tools),
+            chat=self.chat,
             reset=self.reset,
         )
 
@@ -111,20 +112,6 @@ _SOMEBODY: Final = "look"
 
 def _unsaid(trust: Trust) -> Layer:
     return Layer(LayerName.USER_TEXT, "nobody has said anything yet", Lifetime.INPUT, trust, "")
-
-
-def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str = "", title: str = "") -> ChatFacts:  # noqa: A002 - the field's name
-    """What is known of a chat before anybody is asked: how an answer arrives there, and whether there must be one."""
-    group = kind is ChatKind.GROUP
-    visible = settings.replies.group_visible if group else settings.replies.visible
-    return ChatFacts(
-        channel=channel,
-        kind=kind,
-        id=id,
-        title=title if group else "",
-        delivery=Delivery.TOOL_ONLY if visible == "message_tool" else Delivery.AUTOMATIC,
-        silence=settings.replies.silence(channel) if group else "disallow",
-    )
 
 
 @dataclass(frozen=True)

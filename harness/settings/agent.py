@@ -100,6 +100,15 @@ class ReplySettings:
     surface_silence: Mapping[str, Permission] = field(default_factory=dict[str, Permission])
     """The same on the channels that say so themselves."""
 
+    needs_mention: bool = True
+    """Whether an agent hears only the messages of a group that call it."""
+    channel_needs_mention: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """The same on the channels that say so themselves."""
+
+    def hears_all(self, channel: str) -> bool:
+        """Say whether an agent hears every message in the groups of this channel."""
+        return not self.channel_needs_mention.get(channel, self.needs_mention)
+
     def silence(self, channel: str) -> Permission:
         """Say whether an agent may answer a group of this channel with nothing (prompt-builder 11.1)."""
         return self.surface_silence.get(channel, self.group_silence)

@@ -340,7 +340,6 @@ def test_every_layer_but_the_untold_ones_has_a_lane() -> None:
     assert set(LayerName) - set(LANE_OF) == {
         LayerName.HEARTBEAT,
         LayerName.DELIVERY,
-        LayerName.GROUP,
         LayerName.SENDER,
     }
 

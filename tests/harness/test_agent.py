@@ -24,7 +24,7 @@ from harness.heartbeat import (
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.layers import LayerName, Lifetime
 from harness.memory.access import Audience
-from harness.plain import plain_settings
+from harness.plain import in_workspace, plain_settings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.toolbox import ToolTurn
 from harness.tools import Tool
@@ -45,6 +45,7 @@ CODEX = Habits(
     points_to_heartbeat_file=True,
     replaces_memory_file=True,
     keeps_what_it_was_told=True,
+    hears_of_chats_by_layer=True,
     marks_missing_files=False,
 )
 
@@ -414,3 +415,67 @@ async def test_a_skill_that_is_gone_brings_nothing_any_more(tmp_path: Path) -> N
     (tmp_path / "skills" / "weather" / "SKILL.md").unlink()
     (after,) = await asked(agent, "two")
     assert (len(before.environment), after.environment) == (2, {})
+
+
+@pytest.mark.parametrize(
+    ("config", "may"),
+    [
+        ("", True),
+        ("agents: {defaults: {silentReply: {group: 'disallow'}}}", False),
+        (
+            "agents: {defaults: {silentReply: {group: 'disallow'}}}, "
+            "surfaces: {telegram: {silentReply: {group: 'allow'}}}",
+            True,
+        ),
+        ("surfaces: {discord: {silentReply: {group: 'disallow'}}}", True),
+    ],
+)
+async def test_an_agent_hears_whether_it_may_stay_silent_in_a_group(tmp_path: Path, config: str, may: bool) -> None:
+    """`silentReply`; a direct chat always wants an answer, and nothing is said of silence there."""
+    machine = Surroundings(home=tmp_path)
+    settings = in_workspace(resolve_agent(read_config(f"{{{config}}}", machine), "main", machine), tmp_path)
+    agent = Agent(Ending(), Gatherer(settings, CODEX))
+    group = replace(MESSAGE, chat=Chat(ChatKind.GROUP, "-5", "NO_REPLY club"))
+    (in_group,), (direct,) = await asked(agent, "one", message=group), await asked(agent, "one")
+    layer = in_group.composition.get(LayerName.GROUP)
+    assert layer is not None
+    assert ("your whole answer is NO_REPLY" in layer.text) is may
+    assert "NO_REPLY club" in layer.text
+    assert direct.composition.get(LayerName.GROUP) is None
+
+
+async def test_a_group_is_told_what_is_really_delivered(tmp_path: Path) -> None:
+    """`messages.groupChat.visibleReplies: message_tool` needs the tool; without it the answer itself is delivered."""
+    machine = Surroundings(home=tmp_path)
+    text = "{messages: {groupChat: {visibleReplies: 'message_tool'}}}"
+    settings = in_workspace(resolve_agent(read_config(text, machine), "main", machine), tmp_path)
+    group = replace(MESSAGE, chat=Chat(ChatKind.GROUP, "-5"))
+    said: list[str] = []
+    for box in (Box("message"), Box("cron")):
+        (request,) = await asked(Agent(Ending(), Gatherer(settings, CODEX), toolbox=box), "one", message=group)
+        layer = request.composition.get(LayerName.GROUP)
+        said.append(layer.text if layer else "")
+    assert ["Only what you send with `message` is seen" in text for text in said] == [True, False]
+    assert ["Your answer is posted to the group." in text for text in said] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("channels", "every"),
+    [
+        ("{}", False),
+        ("{telegram: {requireMention: false}}", True),
+        ("{defaults: {requireMention: false}}", True),
+        ("{defaults: {requireMention: false}, telegram: {requireMention: true}}", False),
+    ],
+)
+async def test_an_agent_knows_whether_it_hears_every_message_of_a_group(
+    tmp_path: Path, channels: str, every: bool
+) -> None:
+    """`channels.*.requireMention`."""
+    machine = Surroundings(home=tmp_path)
+    settings = resolve_agent(read_config(f"{{channels: {channels}}}", machine), "main", machine)
+    group = replace(MESSAGE, chat=Chat(ChatKind.GROUP, "-5"))
+    (request,) = await asked(Agent(Ending(), Gatherer(in_workspace(settings, tmp_path), CODEX)), "one", message=group)
+    layer = request.composition.get(LayerName.GROUP)
+    assert layer is not None
+    assert ("You hear every message here." in layer.text) is every

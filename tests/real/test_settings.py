@@ -15,7 +15,7 @@ from harness.settings.agent import AgentSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.settings.skills import SkillEntry
 from harness.workspace.starter_files import starter_text
-from tests.support.real import count, places, stage
+from tests.support.real import count, group_message, places, stage
 
 NOTICE = "Some workspace files in this prompt did not fit"
 COMPACTS = Reply((Say("Long."),), usage=Usage(input=900_000, output=1))
@@ -134,3 +134,13 @@ async def test_a_skill_that_is_added_brings_its_key_into_a_conversation_that_goe
         second = await play.ask("look again", number="2")
     told = ["IT_IS_THERE" in play.model.requests[number].parts()[-1].text for number in (1, 3)]
     assert (first.conversation == second.conversation, told) == (True, [False, True])
+
+
+async def test_a_group_is_described_to_the_main_voice_once(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    """`silentReply`: with the word by which an agent stays silent there."""
+    async with stage(codex, state, workspace, always(say("NO_REPLY"))) as play:
+        for number in ("1", "2"):
+            await (await play.agent.receive(group_message("hi all", number=number))).result()
+        await play.ask("hi", number="3")
+    word = "your whole answer is NO_REPLY"
+    assert [places(request, word) for request in play.model.requests] == [["mode"], ["mode"], []]
