@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from codex_bridge.turn import CodexTurn
-from harness.report import tokens
+from harness.report import Source, tokens
 
 FILE: Final = "last-prompt.json"
 
@@ -36,7 +36,12 @@ class LastPrompt(BaseModel):
 
     def as_data(self) -> dict[str, object]:
         """As JSON data."""
-        return {**self.model_dump(by_alias=True), "units": self.units, "tokens": tokens(self.units)}
+        return {
+            "source": Source.RUN.value,
+            **self.model_dump(by_alias=True),
+            "units": self.units,
+            "tokens": tokens(self.units),
+        }
 
 
 def prompt_of(turn: CodexTurn, at: str) -> LastPrompt:

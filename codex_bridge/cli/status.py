@@ -138,7 +138,7 @@ def as_data(status: Status) -> dict[str, Any]:
         ],
         "lastPrompt": status.last.as_data() if status.last else None,
         "nextPrompt": None if status.next is None else {
-            "units": status.next.units, "tokens": tokens(status.next.units),
+            "source": status.next.about.source.value, "units": status.next.units, "tokens": tokens(status.next.units),
             "toolSchemaUnits": status.next.inventory.schema_units, "skills": len(status.next.inventory.skills),
             "notices": list(status.next.notices),
         },

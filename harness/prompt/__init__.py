@@ -1,7 +1,8 @@
 """The system prompt of an agent that does not run on Codex.
 
 Three layers: the renderer (`build_agent_system_prompt`), what the configuration says
-(`resolve_agent_system_prompt_config`), and the adapters that gather live facts (`assemble`).
+(`resolve_agent_system_prompt_config`), and the adapters that gather live facts (`assemble`). `EmbeddedRuns` leads
+through all three, from a message to the prompt.
 """
 
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from harness.prompt.facts import AgentFacts, Mode, Surface, ToolFacts, TurnFacts
     from harness.prompt.gpt5 import gpt5_contribution
     from harness.prompt.hooks import HookContext, HookResult, PromptHooks
+    from harness.prompt.live import Cause, EmbeddedRuns, of_message
     from harness.prompt.machine import find_docs, machine_facts
     from harness.prompt.prepare import Prepared, prepare
     from harness.prompt.registry import Extensions, installed
@@ -29,8 +31,10 @@ _MODULES = {
     "Adapter": "adapters",
     "AgentFacts": "facts",
     "Assembled": "adapters",
+    "Cause": "live",
     "ChatFacts": "chat",
     "Contribution": "contributions",
+    "EmbeddedRuns": "live",
     "Extensions": "registry",
     "Halves": "boundary",
     "HookContext": "hooks",
@@ -59,6 +63,7 @@ _MODULES = {
     "installed": "registry",
     "machine_facts": "machine",
     "merged": "contributions",
+    "of_message": "live",
     "prepare": "prepare",
     "resolve_agent_system_prompt_config": "config",
     "split": "boundary",
@@ -71,8 +76,10 @@ __all__ = [
     "Adapter",
     "AgentFacts",
     "Assembled",
+    "Cause",
     "ChatFacts",
     "Contribution",
+    "EmbeddedRuns",
     "Extensions",
     "Halves",
     "HookContext",
@@ -101,6 +108,7 @@ __all__ = [
     "installed",
     "machine_facts",
     "merged",
+    "of_message",
     "prepare",
     "resolve_agent_system_prompt_config",
     "split",

@@ -86,6 +86,7 @@ def test_all_that_is_known_is_shown(place: Path) -> None:
         "codex": {"path": str(place / "codex"), "source": "the path given", "version": "9.8.7-beta"},
         "home": {"path": str(folder / "codex-home"), "own": True, "signedIn": True},
         "lastPrompt": {
+            "source": "run",
             "at": "2031-05-08T08:00:00+00:00",
             "sessionKey": "agent:pell:telegram:direct:7",
             "model": "gpt-5.5",
@@ -114,6 +115,7 @@ def test_all_that_is_known_is_shown(place: Path) -> None:
 def test_the_next_prompt_has_the_sizes_that_context_shows(place: Path) -> None:
     report = json.loads(CliRunner().invoke(app, ["context", "json"]).stdout)
     assert data(place)["nextPrompt"] == {
+        "source": "estimate",
         "units": report["units"],
         "tokens": tokens(report["units"]),
         "toolSchemaUnits": report["tools"]["schemaUnits"],
