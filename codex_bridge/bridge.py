@@ -35,7 +35,7 @@ from codex_bridge.process import Launch, Server
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
-from codex_bridge.threads import BUSY_PAUSE, Threads, changes, holds_of
+from codex_bridge.threads import BUSY_PAUSE, Threads, backend_of, changes, holds_of
 from codex_bridge.tools import registered
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
@@ -54,7 +54,6 @@ from harness.tasks import beside
 from harness.turns import Evidence, Finished, Notice, SubagentFinished, Trigger, TurnEvent, TurnRequest, TurnResult
 from harness.units import utf16_units
 
-BACKEND: Final = "codex"
 TURN_DEADLINE: Final = 48 * 3600.0
 """Seconds for a whole turn unless the configuration says otherwise."""
 HEARTBEAT_GRACE: Final = 10.0
@@ -94,9 +93,7 @@ class CodexHarness:
         self._settings = settings
         self._group = group
         self._now = now
-        home = settings.launch.home
-        # Threads live in a home, so another home's bindings are another backend's.
-        backend = BACKEND if home.owned else f"{BACKEND}@{home.path}"
+        backend = backend_of(settings.launch.home)
         provider = settings.launch.provider
         self._threads = Threads(bindings, backend, settings.threads, provider.id if provider else "")
         self._servers = Servers(

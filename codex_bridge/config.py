@@ -10,10 +10,13 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.compatibility import InstructionChange
 from codex_bridge.params import ThreadSettings
 from codex_bridge.rpc import MESSAGE_LIMIT
 from codex_bridge.wire.requests import ApprovalPolicy, SandboxMode
-from harness.config.section import Opaque, Section, Texts, Whole
+from harness.config.section import Clamped, Opaque, Section, Texts, Whole
+from harness.projection import LONGEST
+from harness.store.transcript import TranscriptLimits
 
 PATH: Final = "plugins.entries.codex.config"
 """Where the subtree stands in openclaw.json (harness reference, section 14)."""
@@ -98,6 +101,24 @@ class AppServer(Section):
     model_catalog: CatalogueMode = "auto"
     max_message_bytes: Annotated[Whole, Field(ge=LEAST_MESSAGE)] = MESSAGE_LIMIT
     """Ours, not the gateway's."""
+    on_instruction_change: InstructionChange = "tell"
+    """Ours: whether a conversation is told of edited instructions, or goes on in a fresh thread."""
+
+
+class Continuity(Section):
+    """`continuity`, ours: what is kept of each chat, so that a fresh thread can go on where another one ended."""
+
+    max_exchanges: Annotated[Whole, Field(ge=0)] = TranscriptLimits().exchanges
+    """Of a chat; 0 keeps nothing."""
+    max_text_chars: Annotated[Whole, Field(ge=100)] = TranscriptLimits().text
+    """UTF-16 units of each message and answer that is kept."""
+    projection_chars: Annotated[Whole, Field(ge=0, le=LONGEST), Clamped()] = LONGEST
+    """UTF-16 units that a fresh thread is told at most; 0 for nothing."""
+
+    @property
+    def limits(self) -> TranscriptLimits:
+        """What the store keeps."""
+        return TranscriptLimits(self.max_exchanges, self.max_text_chars)
 
 
 class SessionCatalog(Section):
@@ -123,6 +144,7 @@ class CodexConfig(Section):
     codex_plugins: Plugins = Field(default_factory=Plugins)
     computer_use: ComputerUse = Field(default_factory=ComputerUse)
     app_server: AppServer = Field(default_factory=AppServer)
+    continuity: Continuity = Field(default_factory=Continuity)
     session_catalog: SessionCatalog = Field(default_factory=SessionCatalog)
     supervision: Supervision = Field(default_factory=Supervision)
 
@@ -155,6 +177,8 @@ def thread_settings(config: CodexConfig, environ: Mapping[str, str]) -> ThreadSe
         subagents=server.subagents,
         direct_tools=config.codex_dynamic_tools_loading == "direct",
         without_tools=config.codex_dynamic_tools_exclude,
+        on_change=server.on_instruction_change,
+        projection=config.continuity.projection_chars,
         approval_policy=_POLICIES.get(environ.get(f"{ENVIRONMENT}APPROVAL_POLICY", ""))
         or server.approval_policy
         or preset.approval_policy,

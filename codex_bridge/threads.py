@@ -15,6 +15,7 @@ import anyio
 from codex_bridge.compatibility import UNKNOWN, Clear, Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError
 from codex_bridge.failures import RULES, Rule, Trouble, refusal, trouble_of
+from codex_bridge.home import Home
 from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
 from codex_bridge.params import ThreadSettings, thread_resume, thread_start, without_variables
 from codex_bridge.rules import must_be_copied
@@ -31,12 +32,18 @@ from harness.turns import Notice, Trigger
 
 logger = logging.getLogger(__name__)
 
+BACKEND: Final = "codex"
 BUSY_PAUSE: Final = 0.25
 """Seconds before a thread that is busy for the moment is asked for once more."""
 LEAVE_DEADLINE: Final = 5.0
 """Seconds to wait for the answer to thread/unsubscribe; measured are 2 ms."""
 NO_RULES = "none"
 """Stands for the digest of an AGENTS.md that is not there."""
+
+
+def backend_of(home: Home) -> str:
+    """The name under which the conversations of a home are bound: threads live in a home, so each has its own."""
+    return BACKEND if home.owned else f"{BACKEND}@{home.path}"
 
 
 @lru_cache(maxsize=64)

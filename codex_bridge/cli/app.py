@@ -24,10 +24,11 @@ from codex_bridge.cli import (
     prompt,
     skills,
     status,
+    threads,
     turn,
 )
 from codex_bridge.cli.options import ruled
-from codex_bridge.errors import CodexError
+from codex_bridge.errors import AdoptionError, CodexError
 from codex_bridge.home import AgentIdError
 from harness.errors import HarnessError
 
@@ -61,6 +62,7 @@ app.command("heartbeat", cls=ruled(*heartbeat.RULES))(heartbeat.command)
 app.command("doctor", cls=ruled())(doctor.command)
 app.add_typer(skills.app, name="skills")
 app.add_typer(lanes.app, name="lanes")
+app.add_typer(threads.app, name="threads")
 
 
 @app.callback()
@@ -93,7 +95,7 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         what = error.filename or "The output cannot be written"
         sys.exit(_complain(f"{what}: {error.strerror or error}.", FAILED))
-    except (HarnessError, AgentIdError) as error:
+    except (HarnessError, AgentIdError, AdoptionError) as error:
         sys.exit(_complain(str(error), BAD_INPUT))
     except CodexError as error:
         sys.exit(_complain(str(error), NO_CODEX))

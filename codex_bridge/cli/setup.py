@@ -198,7 +198,7 @@ async def running(
         for notice in (await gatherer.prepare(root)).notices:
             print(f"[{notice.text}]", file=sys.stderr)
     async with (
-        bindings_at(folder / STORE) as bindings,
+        bindings_at(folder / STORE, codex_config.continuity.limits) as bindings,
         codex_harness(chosen, bindings) as harness,
     ):
         with MemoryIndex(folder) as index:

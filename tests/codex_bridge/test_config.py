@@ -5,6 +5,8 @@ import pytest
 from codex_bridge.config import PATH, AppServer, CodexConfig, binary_path, thread_settings
 from codex_bridge.params import ThreadSettings
 from harness.config import Surroundings, describe, read_config
+from harness.projection import LONGEST
+from harness.store.transcript import TranscriptLimits
 
 
 def read(text: str) -> tuple[CodexConfig, list[str]]:
@@ -28,6 +30,8 @@ def test_an_empty_subtree_is_every_default() -> None:
         ("{appServer: {mode: 'yolo', sandbox: 'read-only'}}", {}, ThreadSettings("read-only", "never")),
         ("{appServer: {approvalPolicy: 'untrusted'}}", {}, ThreadSettings("workspace-write", "untrusted")),
         ("{appServer: {subagents: false}}", {}, ThreadSettings(subagents=False)),
+        ("{appServer: {onInstructionChange: 'rotate'}}", {}, ThreadSettings(on_change="rotate")),
+        ("{continuity: {projectionChars: 900}}", {}, ThreadSettings(projection=900)),
         ("{appServer: {sandbox: 'read-only'}}", {"MODE": "yolo"}, ThreadSettings("read-only", "never")),
         ("{}", {"SANDBOX": "danger-full-access", "APPROVAL_POLICY": "never"},
          ThreadSettings("danger-full-access", "never")),
@@ -40,6 +44,14 @@ def test_presets_keys_and_variables_settle_what_threads_may_do(
     config, findings = read(text)
     named = {f"OPENCLAW_CODEX_APP_SERVER_{name}": value for name, value in environ.items()}
     assert (thread_settings(config, named), findings) == (settings, [])
+
+
+def test_what_is_kept_of_a_chat_is_bounded_by_the_configuration() -> None:
+    config, findings = read("{continuity: {maxExchanges: 3, maxTextChars: 500}}")
+    assert (config.continuity.limits, findings) == (TranscriptLimits(3, 500), [])
+    assert CodexConfig().continuity.limits == TranscriptLimits()
+    config, findings = read("{continuity: {projectionChars: 90000, maxExchanges: -1}}")
+    assert (config.continuity.projection_chars, config.continuity.max_exchanges, len(findings)) == (LONGEST, 200, 2)
 
 
 def test_one_wrong_key_is_named_and_the_rest_holds() -> None:

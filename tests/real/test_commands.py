@@ -310,6 +310,34 @@ def test_a_login_by_key_is_used_by_the_next_turn(codex: CodexBinary, state: Path
     assert done.stdout == f"Signed in with an API key; Codex home: {home}\n"
 
 
+def test_a_thread_is_adopted_if_codex_has_it(codex: CodexBinary, state: Path) -> None:
+    chat, unknown = "agent:main:telegram:direct:7", "019a0000-0000-7000-8000-000000000000"
+    done = run(codex, state, "threads", "adopt", unknown, chat)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2,
+        "",
+        f"codex-bridge: The thread {unknown} cannot be adopted: Codex no longer has this conversation.\n",
+    )
+    workspace, payload = state / "w", state / "update.json"
+    workspace.mkdir()
+    sender = {"id": 8, "first_name": "Wren", "is_bot": False}
+    words = {"message_id": 1, "date": 1, "chat": {"id": 8, "type": "private", "first_name": "Wren"}, "from": sender}
+    payload.write_text(json.dumps({"update_id": 1, "message": {**words, "text": "hi"}}), "utf-8")
+    turn = run(codex, state, "turn", "--loopback", "--json", "--workspace", str(workspace), "--payload", str(payload))
+    thread = json.loads(turn.stdout)["result"]["thread"]
+    # The stand-in's threads are in a folder of their own.
+    place = {"CODEX_BRIDGE_STATE_DIR": str(state / ".local/state/openclaw-codex-bridge/loopback")}
+    taken = run(codex, state, "threads", "adopt", thread, chat, **place)
+    assert taken.returncode == 2
+    assert "It is the conversation of agent:main:telegram:direct:8." in taken.stderr
+    freed = run(codex, state, "threads", "forget", "agent:main:telegram:direct:8", **place)
+    assert freed.stdout == "agent:main:telegram:direct:8 begins anew with its next message.\n"
+    adopted = run(codex, state, "threads", "adopt", thread, chat, "--json", **place)
+    assert (json.loads(adopted.stdout), adopted.stderr) == ({"chat": chat, "thread": thread}, "")
+    (listed,) = json.loads(run(codex, state, "threads", "list", "--json", **place).stdout)
+    assert (listed["chat"], listed["thread"], listed["exchanges"]) == (chat, thread, 0)
+
+
 @pytest.mark.parametrize(
     ("payload", "stdin", "sentence"),
     [

@@ -8,8 +8,10 @@ from codex_bridge.binary import CodexBinary
 from codex_bridge.errors import AdoptionError
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, HttpError, always, in_turn, say
+from codex_bridge.params import ThreadSettings
 from codex_bridge.turn import CodexTurn
 from harness.projection import INTRO
+from harness.store.transcript import Occasion, Spoken
 from harness.turns import Outcome
 from tests.support.real import count, group_message, message, notices_of, quoted, stage
 
@@ -211,3 +213,65 @@ async def test_a_thread_is_adopted_by_its_id_and_told_who_it_is(
     assert [count(request, marker) for marker in ("zebra", "heron", "SOUL_M22", "third")] == [2, 0, 1, 2]
     (sentence,) = told
     assert sentence.startswith("The standing instructions (TOOLS.md is one of them) changed since this conversation")
+
+
+async def test_edited_instructions_mean_a_fresh_thread_where_the_operator_wants_that(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    settings = ThreadSettings(on_change="rotate")
+    async with stage(codex, state, workspace, echo, settings=settings) as play:
+        first = await play.ask("heron", number="1")
+        same = await play.ask("osprey", number="2")
+        (workspace / "TOOLS.md").write_text("TOOLS_M56 The printer is called Quill.", "utf-8")
+        turn = await play.begin("third", number="3")
+        told = await notices_of(turn)
+        rotated = await turn.result()
+        last = await play.ask("fourth", number="4")
+    assert first.conversation == same.conversation != rotated.conversation == last.conversation
+    assert told == ["The agent's instructions have changed, so this conversation goes on in a new thread."]
+    assert [text.count("> osprey") for text in quoted(turn)] == [1]
+    assert [count(play.model.requests[-1], marker) for marker in ("TOOLS_M55", "TOOLS_M56")] == [0, 1]
+
+
+async def test_a_conversation_whose_workspace_moved_goes_on_in_a_fresh_thread(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, echo) as play:
+        first = await play.ask("heron", number="1")
+    moved = workspace.rename(workspace.with_name("elsewhere"))
+    async with stage(codex, state, moved, echo) as later:
+        turn = await later.begin("second", number="2")
+        told = await notices_of(turn)
+    assert told == ["The workspace is another folder now, so this conversation goes on in a new thread."]
+    assert (await turn.result()).conversation != first.conversation
+    assert [text.count("> heron") for text in quoted(turn)] == [1]
+
+
+async def test_no_more_is_told_than_the_configuration_lets(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    for settings in (ThreadSettings(projection=0), ThreadSettings(projection=900)):
+        async with stage(codex, state, workspace, echo, settings=settings) as play:
+            for number in range(6):
+                await play.ask(f"heron {number} " + "word " * 60, number=str(number))
+        for rollout in rollouts(state):
+            rollout.unlink()
+        async with stage(codex, state, workspace, echo, settings=settings) as later:
+            turn = await later.begin("second", number="9")
+            await turn.result()
+        assert sum(map(len, quoted(turn))) <= settings.projection
+        assert len(quoted(turn)) == (1 if settings.projection else 0)
+
+
+async def test_what_an_isolated_run_told_the_chat_is_told_to_its_thread_once(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, echo) as play:
+        await play.ask("heron", number="1")
+        await play.bindings.mirror(KEY, Spoken(answered="The vents are stuck.", occasion=Occasion.HEARTBEAT))
+        turn = await play.begin("Which vents?", number="2")
+        await turn.result()
+        again = await play.begin("third", number="3")
+        await again.result()
+    assert methods(turn) == methods(again) == ["turn/start"]
+    assert quoted(turn) == [f"{INTRO}\n\nYou wrote, from a heartbeat:\n> The vents are stuck."]
+    assert quoted(again) == []
+    assert count(play.model.requests[-1], "The vents are stuck.") == 1

@@ -135,12 +135,20 @@ WITH_AGENT = [
 ]
 
 
+NEEDED = {
+    ("turn",): ("--payload", "update.json"),
+    ("threads", "adopt"): ("thread-1", "agent:main:telegram:direct:7"),
+    ("threads", "forget"): ("agent:main:telegram:direct:7",),
+}
+"""What a command cannot do without."""
+
+
 @pytest.mark.parametrize("words", WITH_AGENT, ids=" ".join)
 def test_an_agent_that_nobody_configured_is_named_with_those_who_are(
     shell: Shell, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "update.json").write_text(json.dumps(UPDATE), encoding="utf-8")
-    more = ("--payload", "update.json") if words == ("turn",) else ()
+    more = NEEDED.get(words, ())
     known = f"There is no agent 'zz' in {tmp_path}/openclaw.json; known are: pell, tamsin."
     assert shell(*words, *more, "--agent", "zz", "--config", "openclaw.json") == (
         2, "", f"codex-bridge: {known}\n".replace(f"{tmp_path}/", "")

@@ -1,0 +1,147 @@
+"""`codex-bridge threads`: which thread belongs to which chat, and how a person changes that.
+
+While a gateway runs, its store is its own: then only `list` works.
+"""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+
+from codex_bridge.binary import find_codex
+from codex_bridge.cli.options import ruled
+from codex_bridge.cli.setup import (
+    STORE,
+    AgentOption,
+    CodexOption,
+    ConfigOption,
+    Configured,
+    HomeOption,
+    JsonOption,
+    configured,
+    home_named,
+)
+from codex_bridge.cli.tables import console, table
+from codex_bridge.client import ignore_all, refuse_all
+from codex_bridge.config import binary_path
+from codex_bridge.home import agent_dir, private_dir, state_dir
+from codex_bridge.params import ThreadSettings
+from codex_bridge.process import Launch, app_server
+from codex_bridge.servers import Connection
+from codex_bridge.threads import Threads, backend_of
+from harness.errors import HarnessError
+from harness.store.bindings import bindings_at, listed
+from harness.store.bound import Listed
+
+ChatArgument = Annotated[
+    str, typer.Argument(metavar="CHAT", help="The chat as `threads list` names it, agent:main:telegram:direct:7 say.")
+]
+
+app = typer.Typer(help="Which thread of Codex belongs to which chat.", no_args_is_help=True)
+
+
+class UnknownChatError(HarnessError):
+    """A chat that has no thread."""
+
+
+@app.callback()
+def group() -> None:
+    """Which thread of Codex belongs to which chat."""
+
+
+@app.command("list", cls=ruled())
+def listing(config: ConfigOption = None, agent: AgentOption = None, as_json: JsonOption = False) -> None:
+    """List the chats of an agent and their threads, the last used first; works while a gateway runs."""
+    found = listed(_store(configured(config, agent, None)))
+    if as_json:
+        print(json.dumps([_as_data(each) for each in found], ensure_ascii=False, indent=2))
+        return
+    rows = [
+        (
+            each.binding.session_key,
+            each.binding.conversation,
+            each.binding.basis.model or "-",
+            each.binding.basis.cwd or "-",
+            _time(each) or "-",
+            str(each.exchanges),
+        )
+        for each in found
+    ]
+    console().print(table("Threads", ("chat", "thread", "model", "folder", "last used", "exchanges"), rows))
+
+
+@app.command("adopt", cls=ruled())
+def adopt(
+    thread: Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")],
+    chat: ChatArgument,
+    config: ConfigOption = None,
+    agent: AgentOption = None,
+    codex: CodexOption = None,
+    codex_home: HomeOption = "own",
+    as_json: JsonOption = False,
+) -> None:
+    """Let a chat go on in a thread of the Codex home that somebody else began; the chat's own one is let go."""
+    anyio.run(_adopt, configured(config, agent, None), thread, chat, codex, codex_home)
+    _say(as_json, {"chat": chat, "thread": thread}, f"{chat} goes on in thread {thread}.")
+
+
+@app.command("forget", cls=ruled())
+def forget(
+    chat: ChatArgument, config: ConfigOption = None, agent: AgentOption = None, as_json: JsonOption = False
+) -> None:
+    """Let a chat begin anew, as /new does: its threads are let go, and what is kept of its words is deleted."""
+    path = _store(configured(config, agent, None))
+    threads = [each.binding.conversation for each in listed(path) if each.binding.session_key == chat]
+    if not threads:
+        raise UnknownChatError(f"No thread belongs to {chat}; `codex-bridge threads list` names those that have one.")
+    anyio.run(_forget, path, chat)
+    _say(as_json, {"chat": chat, "threads": threads}, f"{chat} begins anew with its next message.")
+
+
+async def _adopt(found: Configured, thread: str, chat: str, codex: Path | None, codex_home: str) -> None:
+    root, agent = state_dir(), found.settings.id
+    home = home_named(codex_home, agent, root)
+    binary = find_codex(codex or binary_path(found.codex, os.environ))
+    private_dir(agent_dir(root, agent))
+    async with (
+        bindings_at(_store(found), found.codex.continuity.limits) as bindings,
+        app_server(
+            Launch(binary, home, catalogue="untouched"), on_notification=ignore_all, on_request=refuse_all
+        ) as server,
+    ):
+        await Threads(bindings, backend_of(home), ThreadSettings()).adopt(Connection(server), chat, thread)
+
+
+async def _forget(path: Path, chat: str) -> None:
+    async with bindings_at(path) as bindings:
+        await bindings.clear(chat)
+
+
+def _store(found: Configured) -> Path:
+    return agent_dir(state_dir(), found.settings.id) / STORE
+
+
+def _say(as_json: bool, data: dict[str, object], sentence: str) -> None:
+    print(json.dumps(data, ensure_ascii=False) if as_json else sentence)
+
+
+def _as_data(each: Listed) -> dict[str, object]:
+    binding = each.binding
+    return {
+        "chat": binding.session_key,
+        "backend": binding.backend,
+        "thread": binding.conversation,
+        "model": binding.basis.model or None,
+        "provider": binding.basis.provider or None,
+        "folder": binding.basis.cwd or None,
+        "lastUsed": _time(each),
+        "exchanges": each.exchanges,
+    }
+
+
+def _time(each: Listed) -> str | None:
+    return datetime.fromtimestamp(each.used_at, UTC).isoformat(timespec="seconds") if each.used_at else None
