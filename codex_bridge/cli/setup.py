@@ -15,6 +15,7 @@ from codex_bridge.bridge import TURN_DEADLINE, CodexHarness, CodexSettings, code
 from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
 from codex_bridge.lanes import HABITS
+from codex_bridge.model_choice import model_choice
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch
 from codex_bridge.providers import Provider
@@ -167,7 +168,7 @@ async def running(
         codex: The Codex binary.
         codex_home: See `home_named`.
         provider: The model's provider; None for the one that the home is signed in to.
-        model: The model; None for Codex's own choice.
+        model: The model; None for the configured one, else Codex's own choice.
         root: The folder of everything that the bridge keeps.
         codex_config: The Codex part of the configuration.
         prepare: Write the files that are missing in the workspace first.
@@ -194,6 +195,9 @@ async def running(
     chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)
     folder = private_dir(agent_dir(root, settings.id))
     gatherer = Gatherer(settings, HABITS)
+    choice = model_choice(settings.models)
+    if choice.problem and model is None:
+        print(f"[{choice.problem}]", file=sys.stderr)
     if prepare:
         for notice in (await gatherer.prepare(root)).notices:
             print(f"[{notice.text}]", file=sys.stderr)
@@ -203,5 +207,6 @@ async def running(
     ):
         with MemoryIndex(folder) as index:
             await harness.ready()
-            agent = Agent(harness, gatherer, model=model, toolbox=StandardTools(settings, index))
+            tools = StandardTools(settings, index)
+            agent = Agent(harness, gatherer, model=model or choice.model, effort=choice.effort, toolbox=tools)
             yield Running(agent, harness, launch)

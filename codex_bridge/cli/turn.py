@@ -44,7 +44,9 @@ def command(
     loopback: Annotated[
         bool, typer.Option("--loopback", help="Let a local stand-in play the model; needs no account.")
     ] = False,
-    model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="The model, instead of the configured one or Codex's default.")
+    ] = None,
     agent: AgentOption = None,
     config: ConfigOption = None,
     codex: CodexOption = None,

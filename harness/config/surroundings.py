@@ -6,13 +6,9 @@ Pure: `machine` gathers them; tests write them down.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from harness.clock import Clock
 from harness.home_paths import at_home
-
-CacheRetention = Literal["none", "short", "long"]
-RETENTIONS: dict[str, CacheRetention] = {"none": "none", "short": "short", "long": "long"}
 
 
 def any_zone(name: str) -> bool:
@@ -72,11 +68,6 @@ class Surroundings:
     def bundled_skills_dir(self) -> Path | None:
         """`OPENCLAW_BUNDLED_SKILLS_DIR`, or None."""
         return self._path("OPENCLAW_BUNDLED_SKILLS_DIR", self.gateway_home)
-
-    @property
-    def cache_retention(self) -> CacheRetention:
-        """`OPENCLAW_CACHE_RETENTION`: `short` unless it names another one (prompt-builder 6.3)."""
-        return RETENTIONS.get((self._variable("OPENCLAW_CACHE_RETENTION") or "").lower(), "short")
 
     def path(self, text: str) -> Path:
         """Turn a configured path into one without `~`; NUL characters are dropped, as no file name has them."""

@@ -6,16 +6,18 @@ from pathlib import Path
 import pytest
 
 from codex_bridge.binary import CodexBinary
+from codex_bridge.cli.setup import running
 from codex_bridge.lanes import HABITS
+from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.script import CallTool, Reply, Say, Usage, always, in_turn, say
 from codex_bridge.params import ThreadSettings
 from harness.gather import Gatherer
 from harness.plain import plain_settings
-from harness.settings.agent import AgentSettings
+from harness.settings.agent import AgentSettings, ModelSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.settings.skills import SkillEntry
 from harness.workspace.starter_files import starter_text
-from tests.support.real import count, group_message, places, stage
+from tests.support.real import count, group_message, message, places, stage
 
 NOTICE = "Some workspace files in this prompt did not fit"
 COMPACTS = Reply((Say("Long."),), usage=Usage(input=900_000, output=1))
@@ -144,3 +146,23 @@ async def test_a_group_is_described_to_the_main_voice_once(codex: CodexBinary, s
         await play.ask("hi", number="3")
     word = "your whole answer is NO_REPLY"
     assert [places(request, word) for request in play.model.requests] == [["mode"], ["mode"], []]
+
+
+async def test_the_configured_model_and_depth_of_thinking_are_asked_for(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """`agents.defaults.model` and `thinkingDefault`; what a command line names counts before them."""
+    settings = replace(plain_settings(workspace), models=ModelSettings(primary="openai/gpt-5.4", thinking="high"))
+    asked: list[tuple[str, object]] = []
+    for named in (None, "gpt-5.5"):
+        async with (
+            loopback_model(always(say("Yes."))) as stand_in,
+            running(
+                settings, codex=codex.path, provider=stand_in.provider, model=named, root=state / str(named)
+            ) as live,
+        ):
+            await (await live.agent.receive(message("hi"))).result()
+            for request in stand_in.requests:
+                reasoning = request.body["reasoning"]
+                asked.append((request.model, reasoning["effort"] if isinstance(reasoning, dict) else None))
+    assert asked == [("gpt-5.4", "high"), ("gpt-5.5", "high")]

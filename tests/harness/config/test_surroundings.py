@@ -69,16 +69,6 @@ def test_a_named_file_comes_before_the_environment(machine: Surroundings) -> Non
     assert config_file(moved, Path("mine.json")) == Path("mine.json")
 
 
-@pytest.mark.parametrize(
-    ("written", "retention"),
-    [("", "short"), ("long", "long"), (" LONG ", "long"), ("none", "none"), ("forever", "short")],
-)
-def test_cache_retention_is_short_unless_the_environment_names_another(
-    machine: Surroundings, written: str, retention: str
-) -> None:
-    assert replace(machine, environment={"OPENCLAW_CACHE_RETENTION": written}).cache_retention == retention
-
-
 def test_the_bundled_skills_folder_is_the_environments(machine: Surroundings) -> None:
     moved = replace(machine, environment={"OPENCLAW_BUNDLED_SKILLS_DIR": "~/bundled"})
 
