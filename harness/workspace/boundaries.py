@@ -74,6 +74,9 @@ def _boundaries_around(text: str, index: int) -> tuple[int, int]:
         return 0, 0
     if index >= len(text):
         return len(text), len(text)
+    if (pair := text[index - 1 : index + 1]).isascii():
+        # Of these only CR LF joins, whatever stands around them; nearly every cut is spared the library.
+        return (index - 1, index + 1) if pair == "\r\n" else (index, index)
     # The place found may be `index` itself: the pattern looks one code point ahead.
     sure = _patterns().sure.search(text, 0, index + 1)
     end = sure.end() if sure else 0
