@@ -32,7 +32,7 @@ from codex_bridge.config import binary_path
 from codex_bridge.errors import BinaryNotFoundError
 from codex_bridge.home import Home, agent_dir, child_environment, state_dir
 from harness.errors import StoreError, WorkspaceError
-from harness.report import PromptReport, tokens
+from harness.report import Fitting, PromptReport, tokens
 from harness.store.bindings import listed
 from harness.store.bound import Listed
 from harness.workspace.folder import check_folder
@@ -140,6 +140,10 @@ def as_data(status: Status) -> dict[str, Any]:
         "nextPrompt": None if status.next is None else {
             "source": status.next.about.source.value, "units": status.next.units, "tokens": tokens(status.next.units),
             "toolSchemaUnits": status.next.inventory.schema_units, "skills": len(status.next.inventory.skills),
+            "files": [
+                {"name": line.name, "state": line.fitting.value, "raw": line.raw, "kept": line.kept}
+                for line in status.next.files
+            ],
             "notices": list(status.next.notices),
         },
         "problems": list(status.problems),
@@ -163,6 +167,7 @@ def _show(status: Status) -> None:
         ("home", f"{status.home.path}, {login}"),
         ("last prompt", _last(status.last)),
         ("next prompt", _next(status.next)),
+        ("files", _files(status.next)),
     ]  # fmt: skip
     out.print(table("Status", ("what", "how it is"), rows))
     out.print()
@@ -192,6 +197,18 @@ def _next(report: PromptReport | None) -> str:
     beside = f", tool schemas {report.inventory.schema_units:,}, {len(report.inventory.skills)} skills"
     cut = f"; {len(report.notices)} notice(s): see codex-bridge context" if report.notices else ""
     return f"{_sized(report.units)} without the words{beside}{cut}"
+
+
+def _files(report: PromptReport | None) -> str:
+    """How many files of the workspace the next prompt carries, and what of those that it does not carry whole."""
+    if report is None:
+        return "-"
+    short = [
+        f"{line.name.rpartition('/')[2]} {line.fitting.value}, {line.raw:,} -> {line.kept:,}"
+        for line in report.files
+        if line.fitting is not Fitting.OK
+    ]
+    return "; ".join([f"{len(report.files)} in it, {sum(line.kept for line in report.files):,} units", *short])
 
 
 def _sized(units: int) -> str:

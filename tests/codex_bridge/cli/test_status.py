@@ -120,8 +120,20 @@ def test_the_next_prompt_has_the_sizes_that_context_shows(place: Path) -> None:
         "tokens": tokens(report["units"]),
         "toolSchemaUnits": report["tools"]["schemaUnits"],
         "skills": 0,
+        "files": [{"name": "workspace/SOUL.md", "state": "OK", "raw": 3, "kept": 3}],
         "notices": [],
     }
+
+
+def test_a_file_that_was_cut_is_named_with_both_its_sizes(place: Path) -> None:
+    """S62."""
+    (place / "w" / "SOUL.md").write_text("s" * 30_000, encoding="utf-8")
+    (place / "w" / "TOOLS.md").write_text("t" * 50, encoding="utf-8")
+    assert {line["name"]: (line["raw"], line["kept"]) for line in data(place)["nextPrompt"]["files"]} == {
+        "workspace/SOUL.md": (30_000, 19_999),
+        "workspace/TOOLS.md": (50, 50),
+    }
+    assert rows(place)["files"].strip() == "2 in it, 20,049 units; SOUL.md TRUNCATED, 30,000 -> 19,999"
 
 
 def test_what_is_not_there_is_said_and_the_rest_shown(place: Path) -> None:
