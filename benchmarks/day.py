@@ -138,7 +138,7 @@ async def live(folder: Path, shape: Shape, *, take_back: bool) -> Day:
             for heartbeat, number in _order(shape):
                 before = len(model.requests)
                 if heartbeat:
-                    poll = PollText(f"{POLL} {number:02}.", "heartbeat", rewritten=False)
+                    poll = PollText(f"{POLL} {number:02}.")
                     beat = await agent.heartbeat(HeartbeatRun(key, poll), key=f"beat:{number}")
                     turn = beat.turn
                 else:

@@ -504,7 +504,8 @@ class CodexHarness:
         turn.calls.add(scope)
         try:
             with scope:
-                return (await serve(call, {tool.name: tool for tool in turn.request.tools})).to_wire()
+                tools = {tool.name: tool for tool in turn.request.tools}
+                return (await serve(call, tools, stop=lambda: self._group.start_soon(self.interrupt, turn))).to_wire()
         finally:
             turn.calls.discard(scope)
         return tool_refusal("The turn is over.").to_wire()

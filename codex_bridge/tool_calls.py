@@ -4,7 +4,7 @@ The server waits for ever for the answer of a tool (protocol reference, 5), so e
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 import anyio
@@ -21,12 +21,15 @@ LONGEST_ANSWER: Final = 48_000
 logger = logging.getLogger("codex_bridge")
 
 
-async def serve(call: ToolCall, tools: Mapping[str, Tool], *, seconds: float = TOOL_SECONDS) -> ToolResult:
+async def serve(
+    call: ToolCall, tools: Mapping[str, Tool], *, stop: Callable[[], object], seconds: float = TOOL_SECONDS
+) -> ToolResult:
     """Run one call of the model and say what it came to; never raises for what a tool does.
 
     Args:
         call: The call.
         tools: The tools of the turn, by name.
+        stop: Called when the tool says that the turn is to end.
         seconds: How long it may take.
     """
     tool = tools.get(call.tool)
@@ -44,6 +47,8 @@ async def serve(call: ToolCall, tools: Mapping[str, Tool], *, seconds: float = T
         # The boundary between the model and anybody's code: a tool that breaks must not end the turn.
         logger.exception("the tool %s failed", call.tool)
         return _answer(False, f"{call.tool} failed; the gateway's log has the details.")
+    if result.ends_turn:
+        stop()
     return _answer(result.success, result.text)
 
 

@@ -4,6 +4,7 @@ A conversation's list of tools never changes: their names, descriptions and sche
 backend which registers them once need not begin anew. What changes is whether a call is answered.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,3 +36,25 @@ class Toolbox(Protocol):
     def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
         """The tools of one turn: always the same ones, whether or not they answer."""
         ...
+
+
+class Without:
+    """A toolbox without some of its tools, which are then spoken of nowhere.
+
+    Args:
+        inner: The toolbox.
+        names: Their names, in any letter case.
+    """
+
+    def __init__(self, inner: Toolbox, names: Iterable[str]) -> None:
+        self._inner = inner
+        self._closed = frozenset(name.strip().lower() for name in names)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of those that are left."""
+        return frozenset(name for name in self._inner.names if name.lower() not in self._closed)
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        """The tools of one turn that are left."""
+        return tuple(tool for tool in self._inner.for_turn(turn) if tool.name in self.names)

@@ -21,7 +21,7 @@ class ToolResult:
     text: str
     """What the model reads."""
     ends_turn: bool = False
-    """The turn has nothing more to do once the model has read this."""
+    """The model goes on although nothing is left to do: the backend stops the turn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What the commands that look at prompts share: which turn they look at, and how it is composed on either harness."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -24,8 +25,8 @@ from harness.prompt.registry import installed
 from harness.prompt.tool_list import CORE, tools_of
 from harness.report import Circumstances, PromptReport, report_of
 from harness.settings.agent import AgentSettings
-from harness.standard_tools import NAMES, StandardTools
-from harness.toolbox import ToolTurn
+from harness.standard_tools import StandardTools
+from harness.toolbox import Toolbox, ToolTurn, Without
 from harness.tools import Tool
 
 TOOLS: Final = (*CORE, "memory_search", "memory_get")
@@ -127,13 +128,16 @@ class Embedded:
 async def on_codex(look: Look) -> OnCodex:
     """Compose a turn for Codex."""
     settings, cause = look.settings, look.cause
-    gathered = await Gatherer(settings, HABITS).gather(cause.situation(NAMES))
-    tools = _own_tools(settings, gathered)
+    box = _own_tools(settings, look.threads.without_tools)
+    gathered = await Gatherer(settings, HABITS).gather(cause.situation(box.names))
+    tools = _on_this_turn(box, gathered)
     offered = registered(tools, direct=look.threads.direct_tools, exclude=look.threads.without_tools)
     copied = must_be_copied(settings.workspace, gathered.composition)
-    lanes = {name: lane.value for name, lane in lanes_of(copied=copied).items()}
-    lane_plan = plan(gathered.composition, Standing(offered.names, look.threads.subagents), copied=copied)
-    whole = replace(gathered.composition, layers=tuple(each.layer for each in lane_plan.placed))
+    apart = cause.light or cause.isolated
+    lanes = {name: lane.value for name, lane in lanes_of(copied=copied, apart=apart).items()}
+    standing = Standing(offered.names, look.threads.subagents)
+    lane_plan = plan(gathered.composition, standing, copied=copied, apart=apart)
+    whole = Composition(tuple(each.layer for each in lane_plan.placed), lane_plan.left_out)
     manifest = whole.get(LayerName.TOOL_MANIFEST)
     report = report_of(
         replace(gathered, composition=whole),
@@ -155,7 +159,7 @@ async def embedded(look: Look) -> Embedded:
     docs = (*made.agent.files, *made.turn.files)
     whole = really_sent(gathered.composition, made.prompt, docs)
     listed = tools_of(made.agent.tools, made.agent.surface, acp=made.agent.acp).lines
-    schemas = {tool.name: tool.input_schema for tool in _own_tools(settings, gathered)}
+    schemas = {tool.name: tool.input_schema for tool in _on_this_turn(_own_tools(settings), gathered)}
     report = report_of(
         replace(gathered, composition=whole),
         _circumstances(look, cause),
@@ -167,9 +171,12 @@ async def embedded(look: Look) -> Embedded:
     return Embedded(whole, made, report, account_of(made.prompt, docs, report.inventory))
 
 
-def _own_tools(settings: AgentSettings, gathered: Gathered) -> tuple[Tool, ...]:
+def _own_tools(settings: AgentSettings, without: Iterable[str] = ()) -> Toolbox:
     """The tools that are ours, and not the gateway's; they are looked at and not called, so no index is opened."""
-    box = StandardTools(settings, MemoryIndex(state_dir()))
+    return Without(StandardTools(settings, MemoryIndex(state_dir())), without)
+
+
+def _on_this_turn(box: Toolbox, gathered: Gathered) -> tuple[Tool, ...]:
     return box.for_turn(ToolTurn(access=gathered.memory.access, responder=HeartbeatResponder(active=False)))
 
 

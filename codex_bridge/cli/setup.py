@@ -30,6 +30,7 @@ from harness.plain import in_workspace
 from harness.settings.agent import AgentSettings
 from harness.standard_tools import StandardTools
 from harness.store.bindings import bindings_at
+from harness.toolbox import Without
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
 """The model that the stand-in plays: the one the prompt snapshots are pinned to."""
@@ -207,6 +208,7 @@ async def running(
     ):
         with MemoryIndex(folder) as index:
             await harness.ready()
-            tools = StandardTools(settings, index)
+            # What the model is told of its tools, and how a heartbeat ends, must not name one that it does not have.
+            tools = Without(StandardTools(settings, index), threads.without_tools)
             agent = Agent(harness, gatherer, model=model or choice.model, effort=choice.effort, toolbox=tools)
             yield Running(agent, harness, launch)

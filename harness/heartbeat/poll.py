@@ -4,14 +4,12 @@ Pure. One poll is chosen by priority from what is pending, then rendered; the se
 """
 
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import assert_never
 
 from harness.clock import with_time_lines
 from harness.heartbeat import wording
 from harness.heartbeat.convention import Ack
 from harness.heartbeat.tasks import HeartbeatTask
-
-Provider = Literal["heartbeat", "exec-event", "cron-event"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +75,7 @@ class PollText:
     """A rendered poll."""
 
     text: str
-    provider: Provider
-    """The name under which the turn's context is recorded."""
-    rewritten: bool
+    rewritten: bool = False
     """True when an instruction named the convention that this turn lacks and was put in the terms of its own."""
 
 
@@ -108,27 +104,25 @@ def render_poll(
     they name the convention that this turn does not have. Promises, reminders and what a command printed are quoted as
     they are.
     """
-    body, provider, rewritten = _body(poll, ack, quote_context=quote_context)
+    body, rewritten = _body(poll, ack, quote_context=quote_context)
     if file_path is not None and "heartbeat.md" in body.lower():
         body = f"{body}\n{wording.path_hint(file_path)}"
-    return PollText(with_time_lines(body, time_lines), provider, rewritten)
+    return PollText(with_time_lines(body, time_lines), rewritten)
 
 
-def _body(poll: Poll, ack: Ack, *, quote_context: bool) -> tuple[str, Provider, bool]:
+def _body(poll: Poll, ack: Ack, *, quote_context: bool) -> tuple[str, bool]:
     match poll:
         case BasePoll(prompt):
-            text, rewritten = _base(prompt, ack)
-            return text, "heartbeat", rewritten
+            return _base(prompt, ack)
         case TasksPoll(tasks, context):
-            text, rewritten = _tasks(tasks, context if quote_context else "", ack)
-            return text, "heartbeat", rewritten
+            return _tasks(tasks, context if quote_context else "", ack)
         case CommitmentsPoll(commitments):
             text = f"{wording.COMMITMENTS_OPENING}\n{_bullets(commitments)}\n\n{wording.CLOSING[ack]}"
-            return text, "heartbeat", False
+            return text, False
         case ExecPoll(results, deliver):
-            return _event(wording.EXEC_OPENING, results, ack, deliver=deliver), "exec-event", False
+            return _event(wording.EXEC_OPENING, results, ack, deliver=deliver), False
         case CronPoll(reminders, deliver):
-            return _event(wording.CRON_OPENING, reminders, ack, deliver=deliver), "cron-event", False
+            return _event(wording.CRON_OPENING, reminders, ack, deliver=deliver), False
         case _:
             assert_never(poll)
 

@@ -1,7 +1,8 @@
 """Whether a finished heartbeat may be taken out of the conversation again.
 
 Pure. A heartbeat that had nothing to tell and changed nothing leaves no trace: the backend takes the turn back,
-under the conversation's lock, and the session looks as it did before. One doubt is enough to keep the turn.
+under the conversation's lock, so that no other turn came after it, and the session looks as it did before. One doubt
+is enough to keep the turn.
 """
 
 from collections.abc import Callable
@@ -26,10 +27,6 @@ class QuietEvidence:
     children: int = 0
     """The agents that it started."""
     user_messages: int = 1
-    poll_is_ours: bool = True
-    """The one user message is the gateway's poll."""
-    last_turn: bool = True
-    """No turn came after it."""
     removed_units: int = 0
     """What taking it back would remove from the conversation, in UTF-16 units."""
     returning_units: int = 0
@@ -76,12 +73,11 @@ _HARMLESS = frozenset({CommandAction.READ, CommandAction.LIST, CommandAction.SEA
 _KEEP: tuple[tuple[str, Callable[[QuietEvidence], bool]], ...] = (
     ("it did not end by itself", lambda seen: not seen.completed),
     ("it had something to tell", lambda seen: not seen.acknowledged),
-    ("a message of a person is part of it", lambda seen: seen.user_messages != 1 or not seen.poll_is_ours),
+    ("a message of a person is part of it", lambda seen: seen.user_messages != 1),
     ("it started other agents", lambda seen: seen.children > 0),
     ("it changed something", lambda seen: bool(seen.effects)),
     # A heartbeat reads HEARTBEAT.md by a command, so commands that only look are no reason to keep it.
     ("it ran a command that may have changed something", lambda seen: not all(map(_only_looks, seen.commands))),
-    ("another turn came after it", lambda seen: not seen.last_turn),
     (
         "taking it back would cost more than it frees",
         lambda seen: seen.returning_units > 0 and seen.returning_units >= seen.removed_units,

@@ -1,7 +1,7 @@
 """The tool with which a heartbeat turn ends: `heartbeat_respond`.
 
 The tool is registered for the whole conversation and means something only on heartbeat turns: the first valid
-answer ends such a turn, a second one is refused; elsewhere a quiet answer does nothing and an alert is refused.
+answer counts, a second one is refused and ends the turn; elsewhere a quiet answer does nothing and an alert is refused.
 """
 
 from collections.abc import Mapping
@@ -130,4 +130,4 @@ class HeartbeatResponder:
         if self.answer is not None:
             return ToolResult(False, "This heartbeat is already answered.", ends_turn=True)
         self.answer = read
-        return ToolResult(True, "Recorded.", ends_turn=True)
+        return ToolResult(True, "Recorded. The heartbeat is over.")

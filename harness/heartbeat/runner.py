@@ -69,7 +69,7 @@ class Gateway:
     unfinished: Callable[[], Iterable[TurnRequest]]
     """Says which turns run or wait on the agent's backend."""
     mirror: Callable[[str, Spoken], Awaitable[None]] | None = None
-    """Keeps in a chat's transcript what was said there by a run that was not part of it."""
+    """Keeps in a chat's transcript what was said there."""
 
 
 class HeartbeatRunner(Generic[TurnT]):
@@ -273,9 +273,11 @@ class HeartbeatRunner(Generic[TurnT]):
         beat = await self._agent.heartbeat(run, key=f"heartbeat:{settings.id}:{now.isoformat()}")
         self._tell(replace(began, session_key=run.session_key))
         heard = await self._listen(beat)
-        if heard.result.outcome is Outcome.INTERRUPTED and self._busy(place).person:
+        # An answer that was given by the tool counts, whatever became of the rest of the turn.
+        answered = isinstance(heard.answer, HeartbeatAnswer)
+        if heard.result.outcome is Outcome.INTERRUPTED and not answered and self._busy(place).person:
             return GaveWay(settings.id, self._now() + SOON)
-        if heard.result.outcome not in (Outcome.ANSWERED, Outcome.EMPTY):
+        if heard.result.outcome not in (Outcome.ANSWERED, Outcome.EMPTY) and not answered:
             return self._failed(heard.result.error or _UNSAID[heard.result.outcome], heard.result.detail)
         return await self._conclude(found, run, place, heard)
 
@@ -327,8 +329,7 @@ class HeartbeatRunner(Generic[TurnT]):
                 return self._failed(f"The alert could not be delivered: {error}", repr(error))
             if verdict.status is not Status.QUIET:
                 state = state.sent(verdict.text, now)
-                if run.light or run.isolated:
-                    await self._mirror(place.session_key, verdict.text)
+                await self._mirror(place.session_key, verdict.text, None if run.light or run.isolated else heard.result)
         if verdict.status is Status.FAILED:
             await self._remember(state)
             return self._failed(" ".join(verdict.failures))
@@ -338,10 +339,17 @@ class HeartbeatRunner(Generic[TurnT]):
         self._wakes = dict.fromkeys(self._events.wakes, "") | self._wakes
         return Ended(settings.id, verdict, heard.result)
 
-    async def _mirror(self, session_key: str, text: str) -> None:
+    async def _mirror(self, session_key: str, text: str, within: TurnResult | None) -> None:
+        """Keep what the chat was told; `within` is the turn of its own conversation that said it, if one did."""
         if self._gateway.mirror is not None:
+            spoken = Spoken(
+                answered=text,
+                occasion=Occasion.HEARTBEAT,
+                conversation=within.conversation if within else "",
+                turn=within.turn if within else "",
+            )
             try:
-                await self._gateway.mirror(session_key, Spoken(answered=text, occasion=Occasion.HEARTBEAT))
+                await self._gateway.mirror(session_key, spoken)
             except StoreError as error:
                 self._tell(Noticed(self._settings.id, f"The chat will not know of this alert: {error}"))
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
+from harness.heartbeat.run import isolated_key
 from harness.heartbeat.wording import ack_convention
 from harness.inbound import ChatKind, InboundMessage
 from harness.layers import Layer, LayerName, Lifetime, Trust
@@ -42,6 +43,10 @@ class Cause:
     chat: ChatFacts | None = None
     """None for a turn that no chat caused."""
     reset: ResetAction | None = None
+    light: bool = False
+    """The run asked for light context."""
+    isolated: bool = False
+    """It begins and ends a conversation of its own."""
 
     def situation(self, tools: frozenset[str]) -> Situation:
         """What is gathered for."""
@@ -54,6 +59,7 @@ class Cause:
             ack=ack_convention(tools),
             chat=self.chat,
             reset=self.reset,
+            light=self.light,
         )
 
 
@@ -89,9 +95,15 @@ def of_chat(settings: AgentSettings, channel: str, kind: ChatKind) -> Cause:
 def of_heartbeat(settings: AgentSettings, channel: str) -> Cause:
     """The cause that it is time for a heartbeat in the owner's chat."""
     key = f"agent:{settings.id}:{channel}:{ChatKind.DIRECT.value}:{_SOMEBODY}"
+    heartbeat = settings.heartbeat
     return Cause(
-        trigger=Trigger.HEARTBEAT, audience=Audience.OWNER, session_key=key, words=_unsaid(Trust.OPERATOR)
-    )  # fmt: skip
+        trigger=Trigger.HEARTBEAT,
+        audience=Audience.OWNER,
+        session_key=isolated_key(key) if heartbeat.isolated_session else key,
+        words=_unsaid(Trust.OPERATOR),
+        light=heartbeat.light_context,
+        isolated=heartbeat.isolated_session,
+    )
 
 
 def of_schedule(settings: AgentSettings) -> Cause:

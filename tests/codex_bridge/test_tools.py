@@ -94,10 +94,24 @@ def call(name: str, arguments: object) -> ToolCall:
     )
 
 
+def never() -> None:
+    raise NotImplementedError("nothing ended the turn")
+
+
 async def answer(name: str, arguments: object, run: Tool, *, seconds: float = 5) -> tuple[bool, str]:
-    result = await serve(call(name, arguments), {run.name: run}, seconds=seconds)
+    result = await serve(call(name, arguments), {run.name: run}, stop=never, seconds=seconds)
     (item,) = result.content_items
     return result.success, item.text
+
+
+async def test_a_tool_can_end_the_turn_and_is_answered_all_the_same() -> None:
+    async def over(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(False, "It is over.", ends_turn=True)
+
+    stops: list[bool] = []
+    run = replace(tool("over"), call=over)
+    result = await serve(call("over", {}), {"over": run}, stop=lambda: stops.append(True))
+    assert ([item.text for item in result.content_items], stops) == (["It is over."], [True])
 
 
 async def test_a_call_is_answered_whatever_the_tool_does() -> None:

@@ -33,7 +33,7 @@ from harness.workspace.filters import ALREADY_SENT
 from harness.workspace.hooks import BootstrapEvent, BootstrapHooks
 from harness.workspace.warning_text import prompt_notice
 
-POLL = PollText("poll", "heartbeat", rewritten=False)
+POLL = PollText("poll")
 MESSAGE = InboundMessage(
     "telegram", Chat(ChatKind.DIRECT, "7"), Sender("7", "Orrin"), "9", "hi", datetime(2031, 5, 6, tzinfo=UTC)
 )

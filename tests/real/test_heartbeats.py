@@ -238,6 +238,24 @@ async def test_a_message_right_after_the_start_of_a_quiet_heartbeat_is_in_the_hi
     assert of_turn(play.model.requests, "two").parts()[-1].text == "two"
 
 
+async def test_an_agent_that_answers_over_and_over_is_stopped(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    """F8."""
+    script = always(Reply((CallTool("heartbeat_respond", NOTHING),)))
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        first = await play.begin("one", number="1")
+        await first.interrupt()
+        before = len(play.model.requests)
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        ended = await beat.turn.result()
+        asked = len(play.model.requests) - before
+    assert beat.responder is not None
+    assert beat.responder.answer is not None
+    assert ended.outcome is Outcome.INTERRUPTED
+    assert asked <= 3
+
+
 async def test_a_turn_with_a_limit_of_its_own_ends_by_it(codex: CodexBinary, state: Path, workspace: Path) -> None:
     async with stage(codex, state, workspace, always(Reply((Wait(anyio.Event()),)))) as play:
         first = await play.begin("one", number="1")

@@ -58,7 +58,7 @@ class Stage:
 
 def beat_of(text: str, turn: CodexTurn, *, light: bool = False, isolated: bool = False) -> HeartbeatRun:
     """A heartbeat with that poll in the conversation of `turn`, or beside it."""
-    poll = PollText(text, "heartbeat", rewritten=False)
+    poll = PollText(text)
     key = turn.request.session_key
     return HeartbeatRun(isolated_key(key) if isolated else key, poll, light=light, isolated=isolated)
 

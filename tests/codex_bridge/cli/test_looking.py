@@ -128,6 +128,31 @@ def test_doctor_is_content_with_a_sound_workspace(place: Path) -> None:
     assert all(line.startswith("ok") for line in run(place, "doctor").splitlines())
 
 
+@pytest.mark.parametrize("key", ["lightContext", "isolatedSession"])
+def test_a_heartbeat_beside_the_chat_is_shown_as_it_would_run(place: Path, key: str) -> None:
+    (place / "w" / "HEARTBEAT.md").write_text("- look at the sensor", "utf-8")
+    (place / "openclaw.json").write_text(f"{{ agents: {{ defaults: {{ heartbeat: {{ {key}: true }} }} }} }}", "utf-8")
+    report = data(place, "context", "json", "--for", "heartbeat")
+    assert {layer["name"] for layer in report["layers"]} == {
+        "gateway/runtime", "gateway/tool-manifest", "gateway/subagents", "gateway/heartbeat-guidance",
+        "gateway/heartbeat-pointer",
+    }  # fmt: skip
+    reasons = {line["name"]: line["reason"] for line in report["leftOut"]}
+    assert reasons["workspace/SOUL.md"]
+
+
+def test_a_tool_that_is_left_out_by_configuration_is_named_nowhere(place: Path) -> None:
+    """F7: a heartbeat is told of the way to end it that it has."""
+    (place / "w" / "HEARTBEAT.md").write_text("- look at the sensor", "utf-8")
+    codex = "codexDynamicToolsExclude: ['Heartbeat_respond', 'memory_search', 'memory_get']"
+    (place / "openclaw.json").write_text(
+        f"{{ plugins: {{ entries: {{ codex: {{ config: {{ {codex} }} }} }} }} }}", "utf-8"
+    )
+    shown = run(place, "prompt", "--harness", "codex", "--for", "heartbeat", "--text")
+    assert "HEARTBEAT_OK" in shown
+    assert not any(name in shown for name in ("heartbeat_respond", "memory_search", "memory_get"))
+
+
 def test_doctor_names_what_is_wrong_with_the_tasks_of_heartbeats(place: Path) -> None:
     (place / "w" / "HEARTBEAT.md").write_text("tasks:\n- name: vents\n  interval: soon\n  prompt: Look.\n", "utf-8")
     checks = [check for check in data(place, "doctor", "--json", code=1) if check["part"] == "heartbeat"]

@@ -96,7 +96,7 @@ def test_the_built_in_poll_points_to_the_file_and_ends_with_the_time() -> None:
         f"HEARTBEAT.md is at {PATH}; use this very path and spelling.\n"
         "Current time: noon (UTC)"
     )
-    assert (poll.provider, poll.rewritten) == ("heartbeat", False)
+    assert poll.rewritten is False
 
 
 def test_a_configured_prompt_stays_word_for_word() -> None:
@@ -127,18 +127,6 @@ def test_due_tasks_are_listed_and_the_rest_of_the_file_follows_once() -> None:
     assert render_poll(TasksPoll((task,), "The tap is outside."), ack=Ack.TOKEN).text == text + context
     assert render_poll(TasksPoll((task,), "Be brief."), ack=Ack.TOKEN).text == text
     assert render_poll(TasksPoll((task,), "The tap is outside."), ack=Ack.TOKEN, quote_context=False).text == text
-
-
-@pytest.mark.parametrize(
-    ("poll", "provider"),
-    [
-        (ExecPoll(("exit 0",)), "exec-event"),
-        (CronPoll(("Call",)), "cron-event"),
-        (CommitmentsPoll(("x",)), "heartbeat"),
-    ],
-)
-def test_a_poll_is_recorded_under_its_provider(poll: Poll, provider: str) -> None:
-    assert render_poll(poll, ack=Ack.TOOL).provider == provider
 
 
 def test_an_event_that_nobody_is_told_of_is_kept_inside() -> None:

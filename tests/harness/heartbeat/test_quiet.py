@@ -31,12 +31,10 @@ def test_a_quiet_heartbeat_that_only_looked_is_taken_back(seen: QuietEvidence) -
         (evidence(acknowledged=False), "it had something to tell"),
         (evidence(user_messages=2), "a message of a person is part of it"),
         (evidence(user_messages=0), "a message of a person is part of it"),
-        (evidence(poll_is_ours=False), "a message of a person is part of it"),
         (evidence(children=1), "it started other agents"),
         (evidence(effects=("message",)), "it changed something"),
         (evidence(commands=((READ,), (READ, OTHER))), "it ran a command that may have changed something"),
         (evidence(commands=((),)), "it ran a command that may have changed something"),
-        (evidence(last_turn=False), "another turn came after it"),
         (evidence(removed_units=900, returning_units=900), "taking it back would cost more than it frees"),
     ],
 )

@@ -59,7 +59,7 @@ async def test_the_first_valid_call_ends_the_heartbeat_and_a_second_is_refused()
     ]
     assert results == [
         ToolResult(False, "notify must be true or false."),
-        ToolResult(True, "Recorded.", ends_turn=True),
+        ToolResult(True, "Recorded. The heartbeat is over."),
         ToolResult(False, "This heartbeat is already answered.", ends_turn=True),
     ]
     assert turn.answer == read_answer(QUIET)

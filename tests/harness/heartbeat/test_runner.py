@@ -41,9 +41,12 @@ from harness.heartbeat import (
 )
 from harness.heartbeat.outcome import ALL_QUIET
 from harness.heartbeat.runner import REWRITTEN, SOON
+from harness.json_value import Json
 from harness.layers import Composition, LayerName
 from harness.plain import plain_settings
 from harness.store.transcript import Occasion, Spoken
+from harness.toolbox import Toolbox, ToolTurn
+from harness.tools import Tool
 from harness.turns import Notice, Outcome, Reasoning, ToolFinished, Trigger, TurnEvent, TurnRequest, TurnResult
 
 NOON = datetime(2026, 3, 2, 12, 0, 0, tzinfo=UTC)
@@ -67,8 +70,12 @@ class Played:
     request: TurnRequest
     ended: TurnResult
     seen: tuple[TurnEvent, ...] = ()
+    answer: dict[str, Json] | None = None
+    """What the agent answers with its tool."""
 
     async def events(self) -> AsyncIterator[TurnEvent]:
+        if self.answer is not None:
+            await self.request.tools[0].call(self.answer)
         for event in self.seen:
             yield event
 
@@ -79,7 +86,25 @@ class Played:
         raise NotImplementedError
 
 
-Act = TurnResult | Exception | tuple[TurnResult, tuple[TurnEvent, ...]]
+@dataclass(frozen=True)
+class Acted:
+    """A turn that does something before it ends."""
+
+    ended: TurnResult
+    seen: tuple[TurnEvent, ...] = ()
+    answer: dict[str, Json] | None = None
+
+
+Act = TurnResult | Exception | Acted
+
+
+class OneTool:
+    """A toolbox with the reply tool alone."""
+
+    names = frozenset({"heartbeat_respond"})
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        return (turn.responder.tool,)
 
 
 class Backend:
@@ -96,7 +121,9 @@ class Backend:
         act = self.acts.pop(0) if self.acts else OK
         if isinstance(act, Exception):
             raise act
-        return Played(request, act) if isinstance(act, TurnResult) else Played(request, *act)
+        if isinstance(act, TurnResult):
+            return Played(request, act)
+        return Played(request, act.ended, act.seen, act.answer)
 
     @property
     def polls(self) -> list[str]:
@@ -144,6 +171,7 @@ class Stage:
         target: Target | None = CHAT,
         name: str = "main",
         visibility: Visibility | None = None,
+        toolbox: Toolbox | None = None,
         **heartbeat: Any,
     ) -> None:
         self.workspace = folder / name
@@ -170,7 +198,7 @@ class Stage:
             unfinished=lambda: self.running,
             mirror=self._mirror,
         )
-        self.agent = Agent(self.backend, Gatherer(settings, habits, now=self.clock.now))
+        self.agent = Agent(self.backend, Gatherer(settings, habits, now=self.clock.now), toolbox=toolbox)
         self.runner = self.restarted()
 
     def restarted(self) -> HeartbeatRunner[Played]:
@@ -399,37 +427,60 @@ FAILING = (ToolFinished("1", "message", succeeded=False), ToolFinished("2", "mem
 
 async def test_a_tool_that_failed_makes_the_heartbeat_a_failed_one_unless_that_is_not_wanted(tmp_path: Path) -> None:
     """F13."""
-    strict = Stage(tmp_path, (OK, FAILING), file=TASKS)
+    strict = Stage(tmp_path, Acted(OK, FAILING), file=TASKS)
     strict.runner.wake()
     assert await strict.runner.attempt() == Failed("main", "The tool message failed.")
     assert strict.tasks_run() == []
-    lenient = Stage(tmp_path, (OK, FAILING), file=TASKS, suppress_tool_error_warnings=True)
+    lenient = Stage(tmp_path, Acted(OK, FAILING), file=TASKS, suppress_tool_error_warnings=True)
     lenient.runner.wake()
     assert await lenient.runner.attempt() == Ended("main", QUIET, OK)
 
 
 async def test_reasoning_goes_before_the_alert_where_it_is_wanted_and_notices_are_passed_on(tmp_path: Path) -> None:
     seen = (Reasoning("r", "It is "), Notice("The model is slow."), Reasoning("r", "hot."))
-    stage = Stage(tmp_path, (alert("38 degrees!"), seen), include_reasoning=True)
+    stage = Stage(tmp_path, Acted(alert("38 degrees!"), seen), include_reasoning=True)
     stage.runner.wake()
     await stage.runner.attempt()
     assert stage.sent == [Alert("main", KEY, CHAT, "38 degrees!", "It is hot.")]
     assert of(Noticed, stage.events) == [Noticed("main", "The model is slow.")]
 
 
-async def test_only_what_was_said_beside_the_chat_is_mirrored_into_it(tmp_path: Path) -> None:
-    """Issue 5, 6."""
+NEWS: dict[str, Json] = {"outcome": "needs_attention", "notify": True, "summary": "38 degrees!"}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ANSWERED, Outcome.EMPTY, Outcome.FAILED, Outcome.INTERRUPTED])
+async def test_an_answer_by_the_tool_counts_whatever_becomes_of_the_rest_of_the_turn(
+    tmp_path: Path, outcome: Outcome
+) -> None:
+    act = Acted(replace(OK, outcome=outcome, text="Done."), answer=NEWS)
+    stage = Stage(tmp_path, act, toolbox=OneTool())
+    stage.backend.on_start = lambda: stage.running.append(request())
+    stage.runner.wake()
+    ended = await stage.runner.attempt()
+    assert isinstance(ended, Ended)
+    assert ended.verdict == Verdict(Status.ALERT, "38 degrees!")
+    assert [each.text for each in stage.sent] == ["38 degrees!"]
+    assert "heartbeat_respond" in stage.backend.polls[0]
+
+
+async def test_what_a_chat_was_told_is_mirrored_and_its_own_conversation_knows_it_already(tmp_path: Path) -> None:
+    """Issue 5, 6. Quiet heartbeats leave no trace there."""
     apart: list[tuple[dict[str, Any], bool]] = [
         ({}, False), ({"light_context": True}, True), ({"isolated_session": True}, True)
     ]  # fmt: skip
-    for make, mirrored in apart:
+    for make, beside in apart:
         stage = Stage(tmp_path, alert("38 degrees!"), OK, visibility=Visibility(show_ok=True), **make)
         for _ in range(2):
             stage.runner.wake()
             await stage.runner.attempt()
-        spoken = Spoken(answered="38 degrees!", occasion=Occasion.HEARTBEAT)
+        spoken = Spoken(
+            answered="38 degrees!",
+            occasion=Occasion.HEARTBEAT,
+            conversation="" if beside else "c1",
+            turn="" if beside else "t1",
+        )
         assert [each.text for each in stage.sent] == ["38 degrees!", ALL_QUIET]
-        assert stage.mirrored == ([(KEY, spoken)] if mirrored else [])
+        assert stage.mirrored == [(KEY, spoken)]
         stage.state.unlink()
 
 
