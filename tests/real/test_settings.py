@@ -1,8 +1,11 @@
 """Keys of openclaw.json that change what the model sees, on the real binary."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from codex_bridge.binary import CodexBinary
@@ -17,7 +20,7 @@ from harness.settings.agent import AgentSettings, ModelSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.settings.skills import SkillEntry
 from harness.workspace.starter_files import starter_text
-from tests.support.real import count, group_message, message, places, stage
+from tests.support.real import LIMIT, count, group_message, message, places, stage
 
 NOTICE = "Some workspace files in this prompt did not fit"
 COMPACTS = Reply((Say("Long."),), usage=Usage(input=900_000, output=1))
@@ -148,6 +151,12 @@ async def test_a_group_is_described_to_the_main_voice_once(codex: CodexBinary, s
     assert [places(request, word) for request in play.model.requests] == [["mode"], ["mode"], []]
 
 
+@asynccontextmanager
+async def limited() -> AsyncGenerator[None]:
+    with anyio.fail_after(LIMIT):
+        yield
+
+
 async def test_the_configured_model_and_depth_of_thinking_are_asked_for(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
@@ -156,6 +165,7 @@ async def test_the_configured_model_and_depth_of_thinking_are_asked_for(
     asked: list[tuple[str, object]] = []
     for named in (None, "gpt-5.5"):
         async with (
+            limited(),
             loopback_model(always(say("Yes."))) as stand_in,
             running(
                 settings, codex=codex.path, provider=stand_in.provider, model=named, root=state / str(named)
