@@ -11,7 +11,7 @@ from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.toolbox import Toolbox, ToolTurn
-from harness.tools import Tool
+from harness.tools import Tool, within
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
 from harness.workspace.folder import check_folder
 
@@ -139,6 +139,8 @@ class Agent(Generic[TurnT]):
 
             responder = HeartbeatResponder(active=heartbeat)
             tools = self.toolbox.for_turn(ToolTurn(access=gathered.memory.access, responder=responder))
+            if (units := settings.excerpts.tool_result_max_chars) is not None:
+                tools = tuple(within(tool, units) for tool in tools)
         if heartbeat:
             from harness.heartbeat.trace import Trace  # only a heartbeat may leave none
 

@@ -5,9 +5,10 @@ can be compared, sorted and fingerprinted.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.json_value import Json
+from harness.units import utf16_units
 
 LONGEST_NAME = 80
 """How much of a strange argument's name is repeated to the model."""
@@ -35,6 +36,22 @@ class Tool:
     """The JSON schema of its arguments, an object."""
     call: Callable[[Mapping[str, Json]], Awaitable[ToolResult]]
     """Takes the model's arguments; a call that cannot be served says why in its result and raises nothing."""
+
+
+def within(tool: Tool, units: int) -> Tool:
+    """The same tool with results of at most `units` UTF-16 units; what was cut is said at the end of a result."""
+
+    async def call(arguments: Mapping[str, Json]) -> ToolResult:
+        result = await tool.call(arguments)
+        size = utf16_units(result.text)
+        if size <= units:
+            return result
+        from harness.workspace.boundaries import cut_with_line  # few results are that long
+
+        told = f"[cut: the whole has {size:,} characters; ask for less at a time]"
+        return replace(result, text=cut_with_line(result.text, units, told))
+
+    return replace(tool, call=call)
 
 
 def strange_argument(tool: str, schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> str:
