@@ -61,6 +61,7 @@ from codex_bridge.wire.requests import (
     TurnStartParams,
     TurnSteerParams,
 )
+from tests.support.values import json_values
 from tests.support.words import words_compared
 
 THREAD: JsonObject = {"threadId": "thr_1"}
@@ -370,11 +371,7 @@ MEMBERS = st.sampled_from(
     ]
 )
 WORDS = st.sampled_from([*ITEMS, "completed", "idle", "x", ""]) | st.text(max_size=4)
-VALUES: st.SearchStrategy[Json] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(MEMBERS, inner, max_size=5),
-    max_leaves=12,
-)
+VALUES = json_values(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS, MEMBERS, most=4)
 
 
 @given(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from harness.config.variables import doubled_keys, plain_tree
 from harness.json5_text import Json5Error, parse_json5
 from harness.json_value import Json
+from tests.support.values import json_values
 
 STEADY = settings(derandomize=True, deadline=None)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -16,9 +17,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=12)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | TEXTS
 KEYS = st.sampled_from(["a", "bootstrapMaxChars", "$x", "with space", "//", "é"]) | TEXTS
-TREES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
-)
+TREES = json_values(LEAVES, KEYS)
 
 WITH_EVERYTHING = """\ufeff
 // The bot's settings.

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_bridge.rpc import Json, decode, encode, whole_text
+from tests.support.values import json_values
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 ANY_TEXTS = st.text(st.characters())  # lone surrogates too
@@ -17,9 +18,7 @@ def values(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Json]:
     leaves: st.SearchStrategy[Json] = (
         st.none() | st.booleans() | NUMBERS | st.floats(allow_nan=False, allow_infinity=False) | texts
     )
-    return st.recursive(
-        leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12
-    )
+    return json_values(leaves, texts)
 
 
 @given(values(TEXTS))

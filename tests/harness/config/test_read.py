@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +25,7 @@ from harness.config.root import OpenClawConfig
 from harness.config.shape import ANY_KEY, Shape, known_places
 from harness.json_value import Json
 from harness.settings import WarningMode
+from tests.support.values import json_values
 
 HERE = Path(__file__).parent
 MESSY = (HERE / "messy.json5").read_text(encoding="utf-8")
@@ -215,10 +216,8 @@ def test_a_section_model_without_defaults_is_the_programmers_error(machine: Surr
 # Anything at all ---------------------------------------------------------------------------------
 
 PLACES = sorted(set(known_places(Shape(OpenClawConfig))), key=str)
-JUNK: Any = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
+JUNK = json_values(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8), st.text(max_size=8), depth=2
 )
 
 
