@@ -28,6 +28,7 @@ from codex_bridge.wire.requests import (
     TurnStartParams,
 )
 from codex_bridge.wording import OVER
+from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
 from harness.turns import TurnRequest
 
@@ -92,7 +93,7 @@ def thread_start(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes, settings) | shell_variables(request.environment),
+        config=thread_config(lanes, settings) | plan_setting(request, settings) | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
         personality="none",
         service_name=SERVICE_NAME,
@@ -116,7 +117,7 @@ def thread_resume(
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes, settings) | shell_variables(request.environment),
+        config=thread_config(lanes, settings) | plan_setting(request, settings) | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
@@ -195,6 +196,19 @@ def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object
         # The gateway lists the agent's skills itself; Codex's own block would list them twice.
         "skills.include_instructions": False,
     }
+
+
+OWN_PLAN: Final[Mapping[str, object]] = MappingProxyType({"tools.update_plan.enabled": True})
+
+
+def plan_setting(request: TurnRequest, settings: ThreadSettings) -> dict[str, object]:
+    """The setting that offers Codex's own `update_plan` to an agent that has such a tool; off otherwise (measured).
+
+    Ours is never registered beside it, see `codex_bridge.tools.NATIVE`.
+    """
+    left_out = {name.strip().lower() for name in settings.without_tools}
+    planned = PLAN not in left_out and any(tool.name == PLAN for tool in request.tools)
+    return dict(OWN_PLAN) if planned else {}
 
 
 _SHELL_VARIABLE: Final = "shell_environment_policy.set."

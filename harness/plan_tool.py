@@ -1,24 +1,30 @@
 """`update_plan`: the tool by which an agent keeps a visible plan of larger work.
 
-Pure. It is offered where `tools.experimental.planTool` is on, and its own description says how to use it (S12), so that
-no prompt speaks of it where it is not.
+Pure. `offers_plan` decides where it is offered. Codex has a plan of its own under the same name, so the bridge never
+registers this one there, and Codex's is there whatever this setting says.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from typing import Final
 
 from harness.json_value import Json
+from harness.settings.agent import PLAN_TOOL as PLAN_TOOL_NAME
 from harness.tools import Tool, ToolResult, strange_argument
 from harness.turns import PlanChanged, PlanStep
 
-NAME: Final = "update_plan"
+NAME: Final = PLAN_TOOL_NAME
 STATUSES: Final = ("pending", "in_progress", "completed")
 IN_PROGRESS: Final = "inProgress"
 _AS_EVENT: Final = {"in_progress": IN_PROGRESS}
 """The one status that events spell otherwise than the tool."""
+ADVICE: Final = (
+    "only for work of several steps that is not trivial, with at most one step in_progress; skip it for simple work of "
+    "one step."
+)
+"""When to use it: in its own description, and in a prompt that offers it (S12)."""
 DESCRIPTION: Final = (
-    "Keep a plan of work that takes several steps and is not trivial; skip it for simple work of one step. "
-    "Give the whole plan each time. At most one step is in_progress. Do not repeat the plan in your answer."
+    f"Keep a visible plan, {ADVICE} Give the whole plan each time, and do not repeat it in your answer."
 )
 SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
@@ -43,20 +49,36 @@ SCHEMA: Final[Mapping[str, Json]] = {
 }
 
 
-def plan_tool(on_change: Callable[[PlanChanged], None]) -> Tool:
-    """Make the tool; `on_change` hears of each plan that is sound."""
+_PROVIDERS: Final = frozenset({"openai", "mock-openai"})
+_STRICT: Final = re.compile(r"gpt-5(?:[.o-]|$)")
 
-    async def call(arguments: Mapping[str, Json]) -> ToolResult:
-        strange = strange_argument(NAME, SCHEMA, arguments)
-        if strange:
-            return ToolResult(success=False, text=strange)
-        found = read_plan(arguments)
-        if isinstance(found, str):
-            return ToolResult(success=False, text=found)
-        on_change(found)
-        return ToolResult(success=True, text="The plan is noted.")
 
-    return Tool(NAME, DESCRIPTION, SCHEMA, call)
+def offers_plan(chosen: bool | None, model: str | None) -> bool:
+    """Whether an agent is offered the tool (prompt-builder 3).
+
+    Args:
+        chosen: What the configuration says; None when it says nothing.
+        model: The agent's model as provider/id. Without a word of the configuration the tool is for models of OpenAI's
+            GPT-5 family, which are made to keep plans.
+    """
+    if chosen is not None:
+        return chosen
+    provider, _, bare = (model or "").strip().lower().partition("/")
+    return provider in _PROVIDERS and _STRICT.match(bare) is not None
+
+
+async def _call(arguments: Mapping[str, Json]) -> ToolResult:
+    strange = strange_argument(NAME, SCHEMA, arguments)
+    if strange:
+        return ToolResult(success=False, text=strange)
+    found = read_plan(arguments)
+    if isinstance(found, str):
+        return ToolResult(success=False, text=found)
+    return ToolResult(success=True, text="The plan is noted.", plan=found)
+
+
+PLAN_TOOL: Final = Tool(NAME, DESCRIPTION, SCHEMA, _call)
+"""The tool; the plan of a sound call is in its result, for whoever runs the turn to tell."""
 
 
 def read_plan(arguments: Mapping[str, Json]) -> PlanChanged | str:

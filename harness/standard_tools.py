@@ -1,15 +1,29 @@
-"""The gateway's own tools for an agent: the memory, and the answer of a heartbeat."""
+"""The gateway's own tools for an agent: the memory, the answer of a heartbeat, and a plan."""
 
 from typing import Final
 
 from harness.heartbeat.wording import RESPONSE_TOOL
 from harness.memory.index import MemoryIndex
 from harness.memory.tools import memory_tools
+from harness.plan_tool import NAME as PLAN
+from harness.plan_tool import PLAN_TOOL, offers_plan
 from harness.settings.agent import AgentSettings
 from harness.toolbox import ToolTurn
 from harness.tools import Tool
 
 NAMES: Final = frozenset({"memory_search", "memory_get", RESPONSE_TOOL})
+"""Those that every agent has."""
+
+
+def standard_names(settings: AgentSettings, model: str | None = None) -> frozenset[str]:
+    """The names of an agent's standard tools.
+
+    Args:
+        settings: The agent's settings.
+        model: The model that is used, as provider/id; None for the configured one.
+    """
+    planned = offers_plan(settings.tools.plan_tool, model or settings.models.primary)
+    return NAMES | {PLAN} if planned else NAMES
 
 
 class StandardTools:
@@ -19,17 +33,26 @@ class StandardTools:
         settings: The agent's settings.
         index: Where its notes are indexed.
         context_tokens: The size of the model's context, or None.
+        model: The model that is used, as provider/id; None for the configured one.
     """
 
-    def __init__(self, settings: AgentSettings, index: MemoryIndex, *, context_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        settings: AgentSettings,
+        index: MemoryIndex,
+        *,
+        context_tokens: int | None = None,
+        model: str | None = None,
+    ) -> None:
         self._settings = settings
+        self._names = standard_names(settings, model)
         self._index = index
         self._context_tokens = context_tokens
 
     @property
     def names(self) -> frozenset[str]:
         """The names of all of them."""
-        return NAMES
+        return self._names
 
     def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
         """The tools of one turn."""
@@ -40,4 +63,5 @@ class StandardTools:
             limits=self._settings.excerpts,
             context_tokens=self._context_tokens,
         )
-        return (*memory, turn.responder.tool)
+        plan = (PLAN_TOOL,) if PLAN in self._names else ()
+        return (*memory, turn.responder.tool, *plan)

@@ -6,9 +6,13 @@ can be compared, sorted and fingerprinted.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from harness.json_value import Json
 from harness.units import utf16_units
+
+if TYPE_CHECKING:
+    from harness.turns import PlanChanged
 
 LONGEST_NAME = 80
 """How much of a strange argument's name is repeated to the model."""
@@ -23,6 +27,8 @@ class ToolResult:
     """What the model reads."""
     ends_turn: bool = False
     """The model goes on although nothing is left to do: the backend stops the turn."""
+    plan: "PlanChanged | None" = None
+    """A plan that the call gave, for whoever runs the turn to tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,6 @@ async def running(
         with MemoryIndex(folder) as index:
             await harness.ready()
             # What the model is told of its tools, and how a heartbeat ends, must not name one that it does not have.
-            tools = Without(StandardTools(settings, index), threads.without_tools)
+            tools = Without(StandardTools(settings, index, model=model), threads.without_tools)
             agent = Agent(harness, gatherer, model=model or choice.model, effort=choice.effort, toolbox=tools)
             yield Running(agent, harness, launch)

@@ -15,8 +15,10 @@ from harness.config.roster import agent_id_of, default_agent_id, entry_of, works
 from harness.config.skill_rules import skills_of
 from harness.config.surroundings import Surroundings
 from harness.config.timezones import ENVELOPE_WORDS, is_zone_name, user_timezone
+from harness.config.tool_keys import Tools
 from harness.config.workspace_rules import files_of, trimmed
 from harness.settings.agent import (
+    PLAN_TOOL,
     AgentSettings,
     OverlaySettings,
     OwnerSettings,
@@ -70,9 +72,15 @@ def resolve_agent(
         subagents=_subagents(defaults, entry),
         owner=_owner(values),
         overlay=OverlaySettings(gpt5=gpt5_personality(values), gpt5_elsewhere=gpt5_personality(values, ELSEWHERE)),
-        tools=ToolSettings(workspace_only=tools.fs.workspace_only, plan_tool=tools.experimental.plan_tool),
+        tools=ToolSettings(workspace_only=tools.fs.workspace_only, plan_tool=_plan_tool(tools)),
         replies=_replies(values),
     )
+
+
+def _plan_tool(tools: Tools) -> bool | None:
+    """The explicit word counts; without one, a list of allowed tools may name it (prompt-builder 3)."""
+    named = any(name.strip().lower() == PLAN_TOOL for name in tools.allow)
+    return True if tools.experimental.plan_tool is None and named else tools.experimental.plan_tool
 
 
 def _time(defaults: AgentDefaults, surroundings: Surroundings) -> TimeSettings:

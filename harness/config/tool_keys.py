@@ -20,7 +20,7 @@ class FileTools(Section):
 class ExperimentalTools(Section):
     """`tools.experimental`."""
 
-    plan_tool: bool = False
+    plan_tool: bool | None = None
 
 
 class ExecTool(Section):
@@ -77,6 +77,8 @@ class Tools(Section):
     """`tools`."""
 
     has_open_keys = True
+    allow: Texts = ()
+    """Names of tools. Only whether `update_plan` is among them is used here."""
     fs: FileTools = FileTools.model_construct()
     experimental: ExperimentalTools = ExperimentalTools.model_construct()
     exec: ExecTool = ExecTool.model_construct()

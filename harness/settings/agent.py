@@ -80,13 +80,18 @@ class OwnerSettings:
     """Key of the hashes; None: whoever renders makes one."""
 
 
+PLAN_TOOL = "update_plan"
+"""The tool for plans, see `harness.plan_tool`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSettings:
-    """What the prompt must know of the tools."""
+    """What is configured about the tools themselves."""
 
     workspace_only: bool = False
     """The file tools stay inside the workspace."""
-    plan_tool: bool = False
+    plan_tool: bool | None = None
+    """Whether `update_plan` is offered; None: by the model, see `harness.plan_tool.offers_plan`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

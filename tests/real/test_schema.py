@@ -18,7 +18,7 @@ from codex_bridge.failures import sentence
 from codex_bridge.home import own_home, private_dir
 from codex_bridge.lanes import plan
 from codex_bridge.ledger import CHILDREN
-from codex_bridge.params import ThreadSettings, thread_config
+from codex_bridge.params import OWN_PLAN, ThreadSettings, thread_config
 from codex_bridge.process import UNHEARD, Launch
 from codex_bridge.providers import Provider
 from codex_bridge.questions import reply
@@ -135,7 +135,7 @@ def test_every_setting_that_we_give_a_server_or_a_thread_exists(codex: CodexBina
     provider = Provider("lab", "Lab", "http://127.0.0.1:9/v1", "LAB_TOKEN", "t", request_retries=0, stream_retries=0)
     launch = Launch(codex, own_home(state, "main"), provider)
     rules = Layer(LayerName.AGENTS, "AGENTS.md", Lifetime.THREAD, Trust.OWNER, "the rules")
-    for_threads = thread_config(plan(Composition((rules,), ())), ThreadSettings(subagents=False))
+    for_threads = thread_config(plan(Composition((rules,), ())), ThreadSettings(subagents=False)) | dict(OWN_PLAN)
     of_threads = tuple((name, json.dumps(value)) for name, value in for_threads.items())
     private_dir(launch.home.path)
 

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
@@ -19,10 +20,11 @@ from codex_bridge.wire.requests import ThreadStartParams
 from harness.json_value import Json
 from harness.memory.index import MemoryIndex
 from harness.plain import plain_settings
+from harness.settings.agent import ToolSettings
 from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool, ToolResult
-from harness.turns import Outcome, ToolFinished, ToolStarted
+from harness.turns import Outcome, PlanChanged, PlanStep, ToolFinished, ToolStarted
 from tests.support.real import (
     Stage,
     beat_of,
@@ -361,3 +363,23 @@ async def test_a_subagent_cannot_use_the_tools_of_the_main_conversation(
         await answered.wait()
         child = [each for each in play.model.requests if each.headers.get("x-openai-subagent")][-1]
     assert "MEM_M77" not in "".join(part.text for part in child.parts())
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+async def test_an_agent_that_keeps_plans_gets_codexs_own_tool_for_it_and_not_a_second_one(
+    codex: CodexBinary, state: Path, workspace: Path, tmp_path: Path, chosen: bool
+) -> None:
+    """S12, D14."""
+    settings = replace(plain_settings(workspace), tools=ToolSettings(plan_tool=chosen))
+    steps: Json = [{"step": "Look", "status": "completed"}, {"step": "Mend", "status": "in_progress"}]
+    plan = Reply((CallTool("update_plan", {"plan": steps}),))
+    script = in_turn([plan, say("Done.")] if chosen else [say("Done.")])
+    with MemoryIndex(tmp_path) as index:
+        toolbox = StandardTools(settings, index)
+        assert ("update_plan" in toolbox.names) is chosen
+        async with stage(codex, state, workspace, script, toolbox=toolbox) as play:
+            events = await events_of(await play.begin("mend the boat"))
+    names = [tool.get("name") for tool in cast("list[dict[str, str]]", play.model.requests[0].body["tools"])]
+    assert names.count("update_plan") == chosen
+    changed = PlanChanged((PlanStep("Look", "completed"), PlanStep("Mend", "inProgress")))
+    assert [event for event in events if isinstance(event, PlanChanged)] == [changed] * chosen

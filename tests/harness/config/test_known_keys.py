@@ -70,6 +70,7 @@ SECTION_14: dict[str, Json] = {
     "commands.ownerDisplaySecret": "pepper",
     "tools.fs.workspaceOnly": True,
     "tools.experimental.planTool": True,
+    "tools.allow": ["read"],
     "tools.exec": {"ask": "always", "security": "allowlist"},
     "tools.media.image.timeoutSeconds": 60,
     "tools.web.search": {

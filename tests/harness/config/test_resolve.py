@@ -416,3 +416,20 @@ def test_the_form_of_the_time_is_the_machines_unless_one_is_written(
     text = f"{{agents: {{defaults: {{timeFormat: '{written}'}}}}}}"
 
     assert settings_of(text, replace(machine, host_clock=host)).time.clock == clock
+
+
+@pytest.mark.parametrize(
+    ("tools", "plan"),
+    [
+        ("{}", None),
+        ("{experimental: {planTool: false}}", False),
+        ('{allow: ["read", " Update_Plan "]}', True),
+        ('{allow: ["read"]}', None),
+        ('{allow: ["update_plan"], experimental: {planTool: false}}', False),
+    ],
+)
+def test_the_plan_tool_is_switched_by_its_key_or_by_a_list_that_names_it(
+    machine: Surroundings, tools: str, plan: bool | None
+) -> None:
+    """S12, prompt-builder 3: without a word the model decides."""
+    assert settings_of(f"{{tools: {tools}}}", machine).tools.plan_tool is plan

@@ -1,0 +1,48 @@
+"""Which tools every agent has, and which only by its configuration or model."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.heartbeat.response import HeartbeatResponder
+from harness.memory.access import Open
+from harness.memory.index import MemoryIndex
+from harness.plain import plain_settings
+from harness.settings.agent import AgentSettings, ModelSettings, ToolSettings
+from harness.standard_tools import StandardTools
+from harness.toolbox import ToolTurn
+
+ALWAYS = {"memory_search", "memory_get", "heartbeat_respond"}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[MemoryIndex]:
+    with MemoryIndex(tmp_path) as opened:
+        yield opened
+
+
+def planning(settings: AgentSettings, chosen: bool | None, model: str | None) -> AgentSettings:
+    return replace(settings, tools=ToolSettings(plan_tool=chosen), models=ModelSettings(primary=model))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "configured", "used", "offered"),
+    [
+        (True, None, None, True),
+        (None, "openai/gpt-5.5", None, True),
+        (None, "openai/gpt-5.5", "acme/rocket", False),
+        (None, None, None, False),
+        (False, "openai/gpt-5.5", None, False),
+    ],
+)
+def test_a_plan_is_a_tool_of_the_agent_where_it_is_offered(
+    index: MemoryIndex, tmp_path: Path, chosen: bool | None, configured: str | None, used: str | None, offered: bool
+) -> None:
+    """S12: by the setting, or by the model that is used."""
+    toolbox = StandardTools(planning(plain_settings(tmp_path), chosen, configured), index, model=used)
+    for active in (False, True):
+        turn = ToolTurn(access=Open(), responder=HeartbeatResponder(active=active))
+        assert {tool.name for tool in toolbox.for_turn(turn)} == toolbox.names
+    assert toolbox.names == (ALWAYS | {"update_plan"} if offered else ALWAYS)
