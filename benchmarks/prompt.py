@@ -13,8 +13,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from benchmarks.bars import missing, settled, verdict
 from harness.inbound import ChatKind
-from harness.prompt.chat import ChatFacts, chat_context
-from harness.prompt.facts import AgentFacts, ContextDoc, Reactions, RuntimeFacts, ToolFacts, TurnFacts
+from harness.prompt.facts import AgentFacts, ChatFacts, ContextDoc, Reactions, RuntimeFacts, ToolFacts, TurnFacts
 from harness.prompt.gpt5 import gpt5_contribution
 from harness.prompt.render import build_agent_system_prompt
 from harness.prompt.tool_list import CORE
@@ -62,10 +61,9 @@ def turn(number: int) -> TurnFacts:
         channel="discord", kind=ChatKind.GROUP, id=str(number), title=f"Boats {number}", members=("Mo", "Al")
     )
     return TurnFacts(
-        channel="discord",
+        chat=chat,
         capabilities=("inlineButtons", "richText"),
         owners=("7", "8"),
-        extra=chat_context(chat),
         reactions=Reactions(level="minimal", channel="discord"),
         memory=("Look it up.",),
         runtime=RuntimeFacts(

@@ -51,7 +51,7 @@ from harness.workspace.reads import Content, Refused
 from harness.workspace.warn_once import WarnOnce
 
 if TYPE_CHECKING:
-    from harness.prompt.chat import ChatFacts
+    from harness.prompt.facts import ChatFacts
     from harness.skills.environment import SkillEnvironment
     from harness.workspace.seeding import Seeded
     from harness.workspace.warning_history import TruncationReport
@@ -352,11 +352,11 @@ class Gatherer:
         if situation.audience is not Audience.GROUP or situation.light or situation.chat is None:
             return ""
         from harness.prompt.chat import chat_context  # a direct chat needs none
-        from harness.prompt.facts import Delivery
+        from harness.prompt.facts import Surface, ToolFacts, TurnFacts
+        from harness.prompt.tool_list import tools_of
 
-        # Without the message tool an answer is delivered, whatever the configuration wants.
-        can_send = situation.chat.message_tool in situation.tools
-        return chat_context(situation.chat if can_send else replace(situation.chat, delivery=Delivery.AUTOMATIC))
+        tools = ToolFacts(names=tuple(sorted(situation.tools)))
+        return chat_context(TurnFacts(chat=situation.chat), tools_of(tools, Surface.CODEX, acp=False))
 
     def _cuts(self, truncation: "TruncationReport | None") -> Layer | None:
         """What the model is told of files that are shown in part; on each turn, or once."""

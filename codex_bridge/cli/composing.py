@@ -13,6 +13,7 @@ from codex_bridge.rules import must_be_copied
 from codex_bridge.tools import registered
 from harness.gather import Gathered, Gatherer
 from harness.heartbeat.response import HeartbeatResponder
+from harness.heartbeat.wording import RESPONSE_TOOL
 from harness.inbound import ChatKind, InboundMessage
 from harness.inventory import tool_line, tool_lines
 from harness.layers import Composition, LayerName
@@ -25,12 +26,12 @@ from harness.prompt.registry import installed
 from harness.prompt.tool_list import CORE, tools_of
 from harness.report import Circumstances, PromptReport, report_of
 from harness.settings.agent import AgentSettings
-from harness.standard_tools import StandardTools
+from harness.standard_tools import StandardTools, standard_names
 from harness.toolbox import Toolbox, ToolTurn, Without
 from harness.tools import Tool
 
 TOOLS: Final = (*CORE, "memory_search", "memory_get")
-"""What a gateway offers when nobody says otherwise."""
+"""What a gateway offers every agent when nobody says otherwise."""
 ABOVE: Final = "system prompt, above the cache boundary"
 BELOW: Final = "system prompt, below the cache boundary"
 MESSAGE: Final = "the message"
@@ -81,7 +82,8 @@ class Look:
     """What was said; None for a turn without a word said."""
     model: str = ""
     mode: Mode | None = None
-    tools: tuple[str, ...] = TOOLS
+    tools: tuple[str, ...] = ()
+    """Names of the tools that are offered; none for what a gateway offers the agent by itself."""
     threads: ThreadSettings = field(default_factory=ThreadSettings)
     """What a conversation of Codex may do."""
     at: str = ""
@@ -153,7 +155,8 @@ async def on_codex(look: Look) -> OnCodex:
 async def embedded(look: Look) -> Embedded:
     """Compose the system prompt of a turn that runs inside the gateway, as a live run does."""
     settings, cause = look.settings, look.cause
-    runs = EmbeddedRuns(settings, tools=look.tools, model=look.model, extensions=installed())
+    tools = look.tools or _offered(settings, look.model)
+    runs = EmbeddedRuns(settings, tools=tools, model=look.model, extensions=installed())
     gathered, prepared = await runs.prepared(cause, adapter=Adapter.PREVIEW, mode=look.mode)
     made = prepared.assembled
     docs = (*made.agent.files, *made.turn.files)
@@ -169,6 +172,11 @@ async def embedded(look: Look) -> Embedded:
         tool_list="\n".join(listed),
     )
     return Embedded(whole, made, report, account_of(made.prompt, docs, report.inventory))
+
+
+def _offered(settings: AgentSettings, model: str) -> tuple[str, ...]:
+    """What every agent has, and what this one has besides; how a heartbeat is answered is up to the gateway."""
+    return (*TOOLS, *sorted(standard_names(settings, model or None) - {*TOOLS, RESPONSE_TOOL}))
 
 
 def _own_tools(settings: AgentSettings, without: Iterable[str] = ()) -> Toolbox:

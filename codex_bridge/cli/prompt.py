@@ -11,7 +11,7 @@ import anyio
 import typer
 from rich.text import Text
 
-from codex_bridge.cli.composing import ABOVE, BELOW, TOOLS, Backend, Chat, Look, embedded, now, on_codex
+from codex_bridge.cli.composing import ABOVE, BELOW, Backend, Chat, Look, embedded, now, on_codex
 from codex_bridge.cli.options import CHANNEL, apart, like, only
 from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
@@ -116,7 +116,7 @@ def command(
         channel=channel.strip().lower(),
         mode=mode,
         model=model or "",
-        tools=tuple(tool or TOOLS),
+        tools=tuple(tool or ()),
     )
     whole = look if scenario is None else of_scenario(look, scenario)
     shown = anyio.run(compose, whole, harness)

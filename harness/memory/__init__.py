@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.memory.daily_files import startup_context
     from harness.memory.found import Found, Hit, RefusedNote
     from harness.memory.index import MemoryIndex
-    from harness.memory.note import RECALL_HEADING, memory_note, memory_pointer, recall_lines
+    from harness.memory.note import memory_note, memory_pointer, recall_lines
     from harness.memory.refresh import post_compaction_text
     from harness.memory.reset import reset_prompt
     from harness.memory.routing import READER_TOOLS, MemoryFacts, MemoryRoute, Reach, readers_offered, route_memory
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "READER_TOOLS",
-    "RECALL_HEADING",
     "Access",
     "Audience",
     "CitationsMode",
@@ -71,7 +70,6 @@ __getattr__ = lazily(
     __name__,
     {
         "READER_TOOLS": "harness.memory.routing",
-        "RECALL_HEADING": "harness.memory.note",
         "Access": "harness.memory.access",
         "Audience": "harness.memory.access",
         "CitationsMode": "harness.settings.memory",

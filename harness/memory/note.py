@@ -9,9 +9,6 @@ from types import MappingProxyType
 
 from harness.settings.memory import CitationsMode
 
-RECALL_HEADING = "## Memory Recall"
-"""The heading of the recall text in a system prompt (prompt-builder 2.C)."""
-
 _WHEN = (
     "Before you answer anything about earlier work, decisions, dates, people, preferences or open tasks, "
     "look it up in your memory"

@@ -57,6 +57,8 @@ class MemoryRoute:
     """What a call of a memory tool meets during this turn."""
     readers: tuple[str, ...]
     """The memory tools that the note names, sorted."""
+    standing: Standing
+    """What those who read along may have of the memory, whatever the tools are."""
 
 
 _Row = tuple[bool, bool, bool]
@@ -107,7 +109,7 @@ def route_memory(facts: MemoryFacts) -> MemoryRoute:
         content, content_reason = False, facts.file_reason
     if facts.light and (note or content):
         note, content, note_reason, content_reason = False, False, LIGHT, LIGHT
-    return MemoryRoute(note, note_reason, content, content_reason, access, readers)
+    return MemoryRoute(note, note_reason, content, content_reason, access, readers, standing)
 
 
 def readers_offered(tools: frozenset[str], other_readers: frozenset[str] = frozenset()) -> tuple[str, ...]:

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from harness.prompt.account import PromptAccount, account_of
     from harness.prompt.adapters import Adapter, Assembled, LiveFacts, assemble
     from harness.prompt.boundary import MARKER, Halves, ensure, insert_after, split, strip
-    from harness.prompt.chat import ChatFacts, chat_context
     from harness.prompt.config import PromptConfig, configured, resolve_agent_system_prompt_config
     from harness.prompt.contributions import Contribution, contribution, merged
-    from harness.prompt.facts import AgentFacts, Mode, Surface, ToolFacts, TurnFacts
+    from harness.prompt.facts import AgentFacts, ChatFacts, Mode, SubagentFacts, Surface, ToolFacts, TurnFacts
     from harness.prompt.gpt5 import gpt5_contribution
     from harness.prompt.hooks import HookContext, HookResult, PromptHooks
     from harness.prompt.live import Cause, EmbeddedRuns, of_message
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from harness.prompt.prepare import Prepared, prepare
     from harness.prompt.registry import Extensions, installed
     from harness.prompt.render import SystemPrompt, build_agent_system_prompt
-    from harness.prompt.subagent import SubagentFacts, subagent_context
 
 _MODULES = {
     "MARKER": "boundary",
@@ -32,7 +30,7 @@ _MODULES = {
     "AgentFacts": "facts",
     "Assembled": "adapters",
     "Cause": "live",
-    "ChatFacts": "chat",
+    "ChatFacts": "facts",
     "Contribution": "contributions",
     "EmbeddedRuns": "live",
     "Extensions": "registry",
@@ -45,7 +43,7 @@ _MODULES = {
     "Prepared": "prepare",
     "PromptConfig": "config",
     "PromptHooks": "hooks",
-    "SubagentFacts": "subagent",
+    "SubagentFacts": "facts",
     "Surface": "facts",
     "SystemPrompt": "render",
     "ToolFacts": "facts",
@@ -53,7 +51,6 @@ _MODULES = {
     "account_of": "account",
     "assemble": "adapters",
     "build_agent_system_prompt": "render",
-    "chat_context": "chat",
     "configured": "config",
     "contribution": "contributions",
     "ensure": "boundary",
@@ -68,7 +65,6 @@ _MODULES = {
     "resolve_agent_system_prompt_config": "config",
     "split": "boundary",
     "strip": "boundary",
-    "subagent_context": "subagent",
 }
 
 __all__ = [
@@ -98,7 +94,6 @@ __all__ = [
     "account_of",
     "assemble",
     "build_agent_system_prompt",
-    "chat_context",
     "configured",
     "contribution",
     "ensure",
@@ -113,7 +108,6 @@ __all__ = [
     "resolve_agent_system_prompt_config",
     "split",
     "strip",
-    "subagent_context",
 ]
 
 __getattr__ = lazily(__name__, {name: f"harness.prompt.{module}" for name, module in _MODULES.items()})

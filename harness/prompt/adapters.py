@@ -13,14 +13,14 @@ from typing import Final, Literal
 from harness.gather import Gathered
 from harness.heartbeat.convention import Ack
 from harness.layers import LayerName
+from harness.memory.access import Standing
 from harness.memory.note import recall_lines
-from harness.prompt.chat import ChatFacts, chat_context, general_silence
 from harness.prompt.config import configured, resolve_agent_system_prompt_config
 from harness.prompt.contributions import Contribution, merged
 from harness.prompt.facts import (
     AgentFacts,
+    ChatFacts,
     ContextDoc,
-    Delivery,
     DocsFacts,
     Elevation,
     MessageFacts,
@@ -28,6 +28,7 @@ from harness.prompt.facts import (
     Reactions,
     RuntimeFacts,
     SandboxFacts,
+    SubagentFacts,
     Surface,
     ToolFacts,
     TurnFacts,
@@ -35,6 +36,7 @@ from harness.prompt.facts import (
 from harness.prompt.gpt5 import gpt5_contribution
 from harness.prompt.registry import Asked, ChannelContext, Extensions, MemoryContext, ProviderContext
 from harness.prompt.render import SystemPrompt
+from harness.prompt.tool_list import Tools, tools_of
 from harness.settings.agent import AgentSettings
 from harness.settings.files import WarningMode
 from harness.settings.memory import CitationsMode
@@ -46,6 +48,8 @@ from harness.workspace.names import BOOTSTRAP, SessionKind, session_kind
 from harness.workspace.warning_history import TruncationReport, decide_warning
 from harness.workspace.warning_text import prompt_notice
 
+TOOL_SEARCH: Final = "tool_search"
+"""The tool by which a model loads those that it does not see."""
 ULTRA: Final = "ultra"
 """The thinking level at which an agent splits work by itself (prompt-builder 1)."""
 
@@ -122,8 +126,10 @@ class LiveFacts:
     elevation: Elevation | None = None
     chat: ChatFacts | None = None
     """The chat that the message came from; None for a turn that no chat caused."""
+    subagent: SubagentFacts | None = None
+    """The task, when a subagent does the turn."""
     extra: str = ""
-    """What is said besides, such as a subagent's task."""
+    """What is said besides."""
     capabilities: tuple[str, ...] = ()
     message: MessageFacts = field(default_factory=MessageFacts)
     owners: tuple[str, ...] = ()
@@ -166,9 +172,11 @@ def assemble(
         extensions: What installed packages add, see `harness.prompt.registry.installed`.
     """
     traits, asked = _TRAITS[adapter], Asked(extensions or Extensions())
+    surface = traits.surface or _surface(live.session_key)
     config = resolve_agent_system_prompt_config(settings)
+    if session_kind(live.session_key) is SessionKind.SUBAGENT:
+        config = replace(config, delegation="suggest")  # it is the one to whom work was given
     mode = _mode(live, traits)
-    delivery = live.chat.delivery if live.chat else Delivery.AUTOMATIC
     channel = live.chat.channel.strip().lower() if live.chat else ""
     truncation = gathered.truncation or decide_warning(analysis_of(gathered), settings.files.warning, ())
     notice = prompt_notice() if traits.notices and truncation.shown else ""
@@ -181,7 +189,7 @@ def assemble(
     agent = AgentFacts(
         workspace=str(settings.workspace),
         mode=mode,
-        surface=traits.surface or _surface(live.session_key),
+        surface=surface,
         tools=live.tools,
         guidance=live.guidance,
         acp=live.acp,
@@ -197,20 +205,19 @@ def assemble(
         contribution=replace(added, dynamic_suffix=""),
     )
     turn = TurnFacts(
-        channel=channel,
+        chat=live.chat,
+        subagent=live.subagent,
         capabilities=live.capabilities,
-        delivery=delivery,
-        silence=general_silence(live.chat, delivery),
         message=_message(settings, live, channel, traits, asked),
         owners=live.owners,
-        extra="\n\n".join(part for part in (chat_context(live.chat) if live.chat else "", live.extra.strip()) if part),
+        extra=live.extra,
         reactions=live.reactions if traits.reacts else None,
         suffix=added.dynamic_suffix,
         heartbeat=live.ack if _is_heartbeat(settings, live) else None,
         schedule=_text_of(gathered, LayerName.CRON_GUIDANCE),
         first_run=gathered.first_run if traits.first_run else FirstRunMode.NONE,
         notes=workspace_notes(bootstrap_present=_holds(own, BOOTSTRAP), embedded=False, gateway=True),
-        memory=_memory(gathered, live, config.citations, asked),
+        memory=_memory(gathered, tools_of(live.tools, surface, acp=False), config.citations, asked),
         files=tuple(map(_document, own)),
         notice=comes,
         elevation=live.elevation if traits.sandboxed else None,
@@ -305,13 +312,18 @@ def _message(settings: AgentSettings, live: LiveFacts, channel: str, traits: _Tr
     return replace(live.message, hints=(*live.message.hints, *(asked.hints(context) if channel else ())))
 
 
-def _memory(gathered: Gathered, live: LiveFacts, citations: CitationsMode, asked: Asked) -> tuple[str, ...]:
-    """The agent's own lines when this turn may look things up, and those of supplements."""
-    if not gathered.memory.note:
-        return ()
-    offered = frozenset(name.strip().lower() for name in (*live.tools.names, *live.tools.hidden))
-    own = recall_lines(gathered.memory.readers, citations=citations, deferred=bool(live.tools.hidden))
-    return (*own, *asked.memory_lines(MemoryContext(tools=offered, citations=citations)))
+def _memory(gathered: Gathered, tools: Tools, citations: CitationsMode, asked: Asked) -> tuple[str, ...]:
+    """The agent's own lines when this turn may look things up, and those of supplements.
+
+    Supplements need no tool of ours, so they are asked on every turn whose listeners may hear from the memory.
+    """
+    readers = [name for name in gathered.memory.readers if tools.has(name.lower())] if gathered.memory.note else []
+    # What is hidden has to be loaded first, which is spoken of only where there is a tool for it.
+    deferred = tools.has(TOOL_SEARCH) and any(tools.hides(name.lower()) for name in readers)
+    own = recall_lines(readers, citations=citations, deferred=deferred)
+    if gathered.memory.standing is Standing.CLOSED:
+        return own
+    return (*own, *asked.memory_lines(MemoryContext(tools=tools.available, citations=citations)))
 
 
 def _runtime(settings: AgentSettings, live: LiveFacts, traits: _Traits) -> RuntimeFacts:

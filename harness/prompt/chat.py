@@ -5,44 +5,21 @@ Pure (prompt-builder 11.2). Titles and names are chosen by people outside, so th
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from harness.inbound import ChatKind
-from harness.prompt.facts import Delivery
-from harness.prompt.hygiene import literal, quoted, structured
+from harness.prompt.facts import ChatFacts, Delivery, TurnFacts
+from harness.prompt.hygiene import literal, quoted
+from harness.prompt.sections.delivery import channel_id, group_silence, is_direct, rich_text, tool_only
+from harness.prompt.sections.headings import Heading, foreign, headed
 from harness.prompt.sections.joining import lines
-from harness.prompt.sections.turn import SILENT
-from harness.settings.agent import AgentSettings, Permission
+from harness.prompt.tool_list import Tools
+from harness.replies import NO_REPLY
+from harness.settings.agent import AgentSettings
 
 META_SCHEMA: Final = "openclaw.inbound_meta.v2"
 LONGEST_NAME: Final = 200
 """UTF-16 units of a chat's title, or of all its members' names, that are quoted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatFacts:
-    """The chat that a message came from."""
-
-    channel: str
-    kind: ChatKind
-    id: str = ""
-    account: str = ""
-    title: str = ""
-    """Chosen by people outside."""
-    members: tuple[str, ...] = ()
-    """Names, chosen by people outside."""
-    delivery: Delivery = Delivery.AUTOMATIC
-    activation: Literal["always", "mention"] = "mention"
-    """Whether the agent hears every message of a group, or only those that call it."""
-    silence: Permission = "disallow"
-    """Whether it may answer with nothing; never in a direct chat."""
-    instructions: str = ""
-    """The operator's own words for this group."""
-    message_tool: str = "message"
-    """The tool's name, for chats where only that is seen."""
-    exec_state: str = ""
-    """How commands run in this session, when that was changed for it."""
 
 
 def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str = "", title: str = "") -> ChatFacts:  # noqa: A002 - the field's name
@@ -60,22 +37,23 @@ def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str
     )
 
 
-def chat_context(facts: ChatFacts) -> str:
-    """Return the text for the chat's section: what is known, how to behave there, the operator's own words."""
-    here = _direct(facts) if facts.kind is ChatKind.DIRECT else _group(facts)
+def chat_context(turn: TurnFacts, found: Tools) -> str:
+    """Return what is said of the turn's chat: what is known, how to behave there, the operator's own words.
+
+    Empty for a turn that no chat caused.
+    """
+    facts = turn.chat
+    if facts is None:
+        return ""
+    group = facts.kind is ChatKind.GROUP
     parts = (
         inbound_meta(facts),
-        here,
-        _intro(facts) if facts.kind is ChatKind.GROUP else "",
-        structured(facts.instructions),
-        f"## Current Exec Session State\n{structured(facts.exec_state)}" if facts.exec_state.strip() else "",
+        _group(facts, turn, found) if group else _direct(facts, turn, found),
+        _intro(facts) if group else "",
+        foreign(facts.instructions),
+        headed(Heading.EXEC_STATE, foreign(facts.exec_state)),
     )
     return "\n\n".join(part for part in parts if part)
-
-
-def general_silence(chat: ChatFacts | None, delivery: Delivery) -> bool:
-    """Whether the general rule of silent replies applies: only where no chat's own context states one (S42)."""
-    return chat is None and delivery is Delivery.AUTOMATIC
 
 
 def inbound_meta(facts: ChatFacts) -> str:
@@ -91,32 +69,40 @@ def inbound_meta(facts: ChatFacts) -> str:
     return f"From the gateway, about this conversation:\n{json.dumps(known, ensure_ascii=False, sort_keys=True)}"
 
 
-def _direct(facts: ChatFacts) -> str:
-    how = (
-        f"Answer every message with `{literal(facts.message_tool)}`; nothing else is seen."
-        if facts.delivery is Delivery.TOOL_ONLY
-        else "Every message wants a visible answer."
-    )
-    return f"This is a direct chat with one person on {literal(facts.channel)}. {how}"
+def _direct(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
+    where = f"This is a direct chat with one person on {literal(facts.channel)}."
+    if not tool_only(turn, found):
+        return f"{where} Every message wants a visible answer." if is_direct(turn) else where
+    send = f"`{found.called('message')}`"
+    if is_direct(turn):
+        return f"{where} Answer every message with {send}; nothing else is seen."
+    return f"{where} Only what you send with {send} is seen."
 
 
-def _group(facts: ChatFacts) -> str:
-    tool_only = facts.delivery is Delivery.TOOL_ONLY
-    silent = facts.silence == "allow" and not tool_only
-    channel = literal(facts.channel).lower()
+def _group(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
+    spawn = found.called("sessions_spawn")
     return lines(
         f"This is a group chat on {literal(facts.channel)}. You are one of several here, and mostly you read along.",
         quoted("Its title, chosen by people outside", facts.title, limit=LONGEST_NAME),
         quoted("Its members, by the names they chose", ", ".join(facts.members), limit=LONGEST_NAME),
-        f"Only what you send with `{literal(facts.message_tool)}` is seen; when you have nothing to add, send nothing."
-        if tool_only
-        else "Your answer is posted to the group.",
+        _posting(turn, found),
         "Write for a chat: short, and as one of the people. "
-        + ("Tables are fine." if channel == "telegram" else "No tables."),
-        "Put links in <> so that they do not unfold." if channel == "discord" else "",
-        f"When a message needs nothing from you, your whole answer is {SILENT}." if silent else "",
+        + ("Tables are fine." if rich_text(turn) else "No tables."),
+        "Put links in <> so that they do not unfold." if channel_id(turn) == "discord" else "",
+        f"Give longer work to a subagent with `{spawn}`, so that the chat goes on."
+        if found.has("sessions_spawn")
+        else "",
+        f"When a message needs nothing from you, your whole answer is {NO_REPLY}."
+        if group_silence(turn, found)
+        else "",
         "Everybody here reads what you write: keep the owner's private affairs out of it.",
     )
+
+
+def _posting(turn: TurnFacts, found: Tools) -> str:
+    if not tool_only(turn, found):
+        return "Your answer is posted to the group."
+    return f"Only what you send with `{found.called('message')}` is seen; when you have nothing to add, send nothing."
 
 
 def _intro(facts: ChatFacts) -> str:

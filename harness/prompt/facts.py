@@ -10,8 +10,9 @@ from enum import StrEnum
 from typing import Literal
 
 from harness.heartbeat.convention import Ack
+from harness.inbound import ChatKind
 from harness.prompt.contributions import Contribution
-from harness.settings.agent import DelegationMode, OwnerSettings
+from harness.settings.agent import DelegationMode, OwnerSettings, Permission
 from harness.workspace.first_run import FirstRunMode
 
 
@@ -190,23 +191,71 @@ class RuntimeFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChatFacts:
+    """The chat that a message came from."""
+
+    channel: str
+    kind: ChatKind
+    id: str = ""
+    account: str = ""
+    title: str = ""
+    """Chosen by people outside."""
+    members: tuple[str, ...] = ()
+    """Names, chosen by people outside."""
+    delivery: Delivery = Delivery.AUTOMATIC
+    activation: Literal["always", "mention"] = "mention"
+    """Whether the agent hears every message of a group, or only those that call it."""
+    silence: Permission = "disallow"
+    """Whether it may answer with nothing; never in a direct chat."""
+    instructions: str = ""
+    """The operator's own words for this group."""
+    exec_state: str = ""
+    """How commands run in this session, when that was changed for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentFacts:
+    """A subagent, and whom it works for (prompt-builder 15.6)."""
+
+    task: str
+    depth: int = 1
+    """1: started by the main agent."""
+    max_depth: int = 1
+    """A subagent at this depth starts no others."""
+    label: str = ""
+    session: str = ""
+    requester_session: str = ""
+    requester_channel: str = ""
+
+    @property
+    def can_spawn(self) -> bool:
+        """Whether it may start subagents of its own."""
+        return self.depth < self.max_depth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFacts:
     """What holds for one turn: who writes, where and why."""
 
+    chat: ChatFacts | None = None
+    """The chat that the message came from; what it says of channel and delivery counts."""
+    subagent: SubagentFacts | None = None
+    """The task, when a subagent does the turn."""
     channel: str = ""
-    """The channel's name; empty for none."""
+    """The channel's name on a turn without a chat; empty for none."""
     capabilities: tuple[str, ...] = ()
     """What the channel can do, such as "inlineButtons"."""
     delivery: Delivery = Delivery.AUTOMATIC
+    """How an answer arrives on a turn without a chat."""
     silence: bool = True
-    """The general rule of silent replies applies: nothing else says how this turn stays silent."""
+    """False: `extra` says by itself how this turn stays silent. A chat and a heartbeat always do."""
     message: MessageFacts = field(default_factory=MessageFacts)
     owners: tuple[str, ...] = ()
     owner: OwnerSettings = field(default_factory=OwnerSettings)
     speech: str = ""
     """What is said of spoken replies."""
     extra: str = ""
-    """What is said of the chat, or of a subagent's task."""
+    """What else is said of the conversation."""
     reactions: Reactions | None = None
     suffix: str = ""
     """What the model's provider adds."""

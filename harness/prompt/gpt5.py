@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from harness.prompt.contributions import Contribution
+from harness.prompt.sections.headings import Heading
 from harness.settings.agent import Personality
 
 _FAMILY: Final = re.compile(r"(?:^|[/:])gpt-5(?=[.-]|$)")
@@ -36,14 +37,14 @@ nothing can check it, say so and why.
 </completion_contract>"""
 """The stable prefix; there whatever the personality is."""
 
-FRIENDLY: Final = """\
-## Interaction Style
+FRIENDLY: Final = f"""\
+{Heading.INTERACTION_STYLE.value}
 Be a warm, attentive colleague. Show feeling where it fits, and never claim a body or a life of your own.
 Disagree kindly and with reasons. Where there is a choice, give two or three options and say which you would take.
 In chat write as people do: short, natural, an emoji now and then."""
 
-HEARTBEATS: Final = """\
-### Heartbeats
+HEARTBEATS: Final = f"""\
+{Heading.HEARTBEAT_STYLE.value}
 Find out what is going on, then do something useful about it. No rote loops, no status that was told before. Write to \
 the person only when there is real news."""
 

@@ -14,9 +14,9 @@ from harness.workspace.boundaries import head
 _DROPPED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Control and format characters, lone surrogates, and the two Unicode line ends (prompt-builder 1.1)."""
 _LINE_ENDS: Final = re.compile(r"\r\n?")
-_OTHER_LINE_ENDS: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_OTHER_LINE_ENDS: Final = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 """Everything else that `str.splitlines`, or a model, may take for the end of a line."""
-_TRAILING: Final = re.compile(r"[ \t]+(?=\n|\Z)")
+_TRAILING: Final = re.compile(r"[ \t]+(?=\n)")
 _SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
 _HEADING: Final = re.compile(r"^([ \t]*)(?=#{1,6}[ \t])", re.MULTILINE)
 FRAME: Final = "untrusted-text"
@@ -34,11 +34,14 @@ def structured(text: str) -> str:
     """Normalise a block: one kind of line end, no trailing white space, no lone surrogates; inner blank lines stay."""
     if "\r" in text:
         text = _LINE_ENDS.sub("\n", text)
-    if not text.isprintable():
-        text = _OTHER_LINE_ENDS.sub("\n", text)
+    for end in _OTHER_LINE_ENDS:
+        if end in text:
+            text = text.replace(end, "\n")
     if not text.isascii():
         text = _SURROGATES.sub("", text)
-    return _TRAILING.sub("", text).strip()
+    if " \n" in text or "\t\n" in text:
+        text = _TRAILING.sub("", text)
+    return text.strip()
 
 
 def capability_ids(ids: Iterable[str]) -> tuple[str, ...]:

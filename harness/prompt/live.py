@@ -17,8 +17,8 @@ from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.prompt.adapters import Adapter, LiveFacts
-from harness.prompt.chat import ChatFacts, chat_facts
-from harness.prompt.facts import Mode, ToolFacts
+from harness.prompt.chat import chat_facts
+from harness.prompt.facts import ChatFacts, Mode, SubagentFacts, ToolFacts
 from harness.prompt.hooks import PromptHooks
 from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import Prepared, prepare
@@ -42,6 +42,8 @@ class Cause:
     words: Layer
     chat: ChatFacts | None = None
     """None for a turn that no chat caused."""
+    subagent: SubagentFacts | None = None
+    """The task, when a subagent does the turn."""
     reset: ResetAction | None = None
     light: bool = False
     """The run asked for light context."""
@@ -112,10 +114,16 @@ def of_schedule(settings: AgentSettings) -> Cause:
     return Cause(trigger=Trigger.CRON, audience=Audience.CRON, session_key=key, words=_unsaid(Trust.OPERATOR))
 
 
-def of_task(settings: AgentSettings) -> Cause:
-    """The cause that the agent gave a subagent a task."""
+def of_task(settings: AgentSettings, task: str = "") -> Cause:
+    """The cause that the agent gave a subagent a task; empty for one that is not known yet."""
     key = f"agent:{settings.id}:subagent:{_SOMEBODY}"
-    return Cause(trigger=Trigger.CHAT, audience=Audience.SUBAGENT, session_key=key, words=_unsaid(Trust.OPERATOR))
+    return Cause(
+        trigger=Trigger.CHAT,
+        audience=Audience.SUBAGENT,
+        session_key=key,
+        words=_unsaid(Trust.OPERATOR),
+        subagent=SubagentFacts(task=task, session=key),
+    )
 
 
 _SOMEBODY: Final = "look"
@@ -168,6 +176,7 @@ class EmbeddedRuns:
             mode=mode,
             tools=ToolFacts(names=self.tools),
             chat=cause.chat,
+            subagent=cause.subagent,
             ack=situation.ack,
             docs=find_docs(self.settings.workspace),
             runtime=machine_facts(self.settings, model=self.model),

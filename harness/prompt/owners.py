@@ -24,7 +24,7 @@ def owner_ids(owners: Iterable[str], settings: OwnerSettings) -> list[str]:
     found = [clean for each in owners if (clean := literal(each).strip())]
     if settings.display != "hash":
         return found
-    key = (settings.secret or "").strip().encode()
+    key = (settings.secret or "").strip().encode("utf-8", "surrogatepass")
     return [_hash(each.encode(), key) for each in found]
 
 

@@ -9,7 +9,7 @@ An entry that cannot be loaded, or fails when it is asked, is reported in one se
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, TypeAlias, TypeVar, cast
 
@@ -29,7 +29,11 @@ ANY: Final = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderContext:
-    """What a provider's contribution may depend on."""
+    """What a provider's contribution may depend on.
+
+    A provider is asked twice. Without a channel, capabilities and a trigger, what it answers stands above the cache
+    boundary: the prefix and the replaced sections. With them, it is asked for the suffix alone.
+    """
 
     provider: str
     model: str
@@ -41,6 +45,12 @@ class ProviderContext:
     trigger: str = ""
     base: Contribution = field(default_factory=Contribution)
     """What is contributed without it."""
+
+    @property
+    def of_every_turn(self) -> "ProviderContext":
+        """The same without what depends on the turn."""
+        base = replace(self.base, dynamic_suffix="")
+        return replace(self, channel="", capabilities=(), trigger="", base=base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +87,20 @@ class Extensions:
     memory: tuple[tuple[str, MemoryLines], ...] = ()
     problems: tuple[str, ...] = ()
     """One sentence for each that could not be loaded."""
+    _kept: dict[tuple[int, ProviderContext], Contribution] = field(
+        default_factory=dict[tuple[int, ProviderContext], Contribution], init=False, repr=False, compare=False
+    )
+
+    def kept(self, place: int, context: ProviderContext) -> Contribution | None:
+        """What the provider at that place answered for every turn; None as long as it has not."""
+        return self._kept.get((place, context))
+
+    def keep(self, place: int, context: ProviderContext, answer: Contribution) -> None:
+        """Hold on to such an answer: what is above the boundary must not change with the mood of a package.
+
+        For another one, after a change of the configuration, look for the `installed` extensions again.
+        """
+        self._kept[place, context] = answer
 
 
 @dataclass(slots=True)
@@ -88,13 +112,27 @@ class Asked:
 
     def contributions(self, context: ProviderContext) -> list[Contribution]:
         """What the provider's packages add, in the order of registration."""
-        found: list[Contribution] = []
-        for name, plugin in self.extensions.providers:
-            if name in (context.provider, ANY):
-                added = self._ask(f"provider {name}", plugin, context, _contribution)
-                if added is not None:
-                    found.append(added)
-        return found
+        places = [place for place, (name, _) in enumerate(self.extensions.providers) if name in (context.provider, ANY)]
+        every, this = self._of_every_turn, self._of_this_turn
+        found = [replace(every(at, context.of_every_turn), dynamic_suffix=this(at, context)) for at in places]
+        return [added for added in found if added != Contribution()]
+
+    def _of_every_turn(self, place: int, context: ProviderContext) -> Contribution:
+        kept = self.extensions.kept(place, context)
+        if kept is None:
+            kept = self._provided(place, context)
+            if kept is not None:
+                self.extensions.keep(place, context, kept)
+        return kept or Contribution()
+
+    def _of_this_turn(self, place: int, context: ProviderContext) -> str:
+        found = self._provided(place, context)
+        return found.dynamic_suffix if found else ""
+
+    def _provided(self, place: int, context: ProviderContext) -> Contribution | None:
+        """The answer of one package; None where it failed."""
+        name, plugin = self.extensions.providers[place]
+        return self._ask(f"provider {name}", plugin, context, _contribution)
 
     def hints(self, context: ChannelContext) -> tuple[str, ...]:
         """The lines of the channel's packages."""
@@ -116,10 +154,14 @@ class Asked:
         try:
             return read(plugin(context))  # within the guard: a generator runs only when it is read
         except _NoContributionError:
-            self.problems.append(f"The extension {name} gave no contribution; it is left out.")
+            self._note(f"The extension {name} gave no contribution; it is left out.")
         except Exception as error:  # it may be anybody's code: what it raises costs its own lines and no prompt
-            self.problems.append(f"The extension {name} failed ({type(error).__name__}: {error}); it is left out.")
+            self._note(f"The extension {name} failed ({type(error).__name__}: {error}); it is left out.")
         return None
+
+    def _note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
 
 
 def installed(groups: Callable[[str], Iterable[EntryPoint]] | None = None) -> Extensions:
@@ -163,14 +205,14 @@ class _NoContributionError(Exception):
     """What a provider gave is of another kind."""
 
 
-def _contribution(added: object) -> Contribution | None:
+def _contribution(added: object) -> Contribution:
     if isinstance(added, Contribution):
         return _normalised(added)
     if isinstance(added, Mapping):
         return _of_mapping(cast("Mapping[str, object]", added))
     if added is not None:
         raise _NoContributionError
-    return None
+    return Contribution()
 
 
 def _of_mapping(given: Mapping[str, object]) -> Contribution:

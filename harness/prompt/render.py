@@ -16,6 +16,7 @@ from harness.prompt.facts import AgentFacts, Mode, TurnFacts
 from harness.prompt.sections import place, work
 from harness.prompt.sections import turn as of_turn
 from harness.prompt.sections.joining import lines
+from harness.prompt.sound import sound
 from harness.units import utf16_units
 
 _FULL: Final = frozenset({Mode.FULL})
@@ -37,7 +38,6 @@ STABLE: Final[tuple[tuple[str, frozenset[Mode], Callable[[AgentFacts], str]], ..
     ("skill_workshop", _BOTH, work.skill_workshop),
     ("self_update", _FULL, work.self_update),
     ("aliases", _FULL, work.aliases),
-    ("time_hint", _BOTH, place.time_hint),
     ("workspace", _BOTH, place.workspace),
     ("documentation", _FULL, place.documentation),
     ("sandbox", _BOTH, place.sandbox),
@@ -122,9 +122,10 @@ class SystemPrompt:
 def build_agent_system_prompt(agent: AgentFacts, turn: TurnFacts) -> SystemPrompt:
     """Render the prompt of a run.
 
-    Raises nothing, whatever the facts are, and gives the same text for the same facts.
+    Raises nothing, whatever the facts are, and gives the same text for the same facts. Values that are not of the
+    declared kind are put right first, see `harness.prompt.sound`.
     """
-    stable, above = _stable(agent)
+    turn, (agent, stable, above) = sound(turn), _stable(_hashable(agent))
     if agent.mode is Mode.NONE:
         model = _known_model(turn)
         return SystemPrompt(lines(stable, *(each.text for each in model)), (*above, *model))
@@ -133,10 +134,20 @@ def build_agent_system_prompt(agent: AgentFacts, turn: TurnFacts) -> SystemPromp
     return SystemPrompt("\n".join([stable, TOKEN, *(each.text for each in below)]), above + below)
 
 
+def _hashable(agent: AgentFacts) -> AgentFacts:
+    try:
+        hash(agent)
+    except TypeError:
+        return sound(agent)
+    return agent
+
+
 @lru_cache(maxsize=REMEMBERED)
-def _stable(agent: AgentFacts) -> tuple[str, tuple[Rendered, ...]]:
+def _stable(agent: AgentFacts) -> tuple[AgentFacts, str, tuple[Rendered, ...]]:
+    """The facts put right, the part above the boundary, and its sections."""
+    agent = sound(agent)
     above = tuple(_rendered(((n, m, f(agent)) for n, m, f in STABLE if agent.mode in m), stable=True))
-    return "\n".join([each.text for each in above]), above
+    return agent, "\n".join([each.text for each in above]), above
 
 
 def _rendered(found: Iterable[tuple[str, frozenset[Mode], str]], *, stable: bool) -> Iterable[Rendered]:

@@ -71,10 +71,16 @@ class Tools:
     """Names in lower case, hidden ones among them."""
     shown: Mapping[str, str]
     """The name as the model knows it, by its lower case."""
+    hidden: frozenset[str] = frozenset()
+    """Those of `available` that the model does not see until it loads them."""
 
     def has(self, name: str) -> bool:
         """Whether the model can call the tool."""
         return name in self.available
+
+    def hides(self, name: str) -> bool:
+        """Whether the model has to load the tool first."""
+        return name in self.hidden
 
     def called(self, name: str) -> str:
         """The tool's name in the letter case that the model knows."""
@@ -94,11 +100,16 @@ def tools_of(facts: ToolFacts, surface: Surface, *, acp: bool) -> Tools:
     hidden = _by_lower_case(facts.hidden)
     own = {name.strip().lower(): literal(text).strip() for name, text in facts.summaries}
     order = [*(name for name in CORE if name in shown), *sorted(name for name in shown if name not in CORE)]
-    lines = tuple(_line(shown[name], _summary(name, own, acp=acp)) for name in order)
-    if not lines:
-        on_main = surface is Surface.MAIN
-        lines = tuple(_line(name, _summary(name, own, acp=acp)) for name in STANDARD) if on_main else (NOT_LISTED,)
-    return Tools(lines, frozenset(shown) | frozenset(hidden), MappingProxyType({**hidden, **shown}))
+    if not order and surface is Surface.MAIN:
+        order = list(STANDARD)
+        shown = {name: name for name in STANDARD}
+    lines = tuple(_line(shown[name], _summary(name, own, acp=acp)) for name in order) or (NOT_LISTED,)
+    return Tools(
+        lines,
+        frozenset(shown) | frozenset(hidden),
+        MappingProxyType({**hidden, **shown}),
+        frozenset(hidden) - frozenset(shown),
+    )
 
 
 def _by_lower_case(names: Iterable[str]) -> dict[str, str]:

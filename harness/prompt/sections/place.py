@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.prompt.facts import AgentFacts, ContextDoc, SandboxFacts
-from harness.prompt.hygiene import literal, structured
-from harness.prompt.sections.headings import foreign
+from harness.prompt.hygiene import literal
+from harness.prompt.sections.headings import Heading, file_heading, foreign, headed
 from harness.prompt.sections.joining import lines
 from harness.prompt.sections.work import acp_possible, tools
 from harness.workspace.names import MEMORY, SOUL, base_name
@@ -21,13 +21,6 @@ _ORDER: Final = {
 """The order of files under Project Context; others come last (prompt-builder 2.F)."""
 
 
-def time_hint(facts: AgentFacts) -> str:
-    """How to learn the time (S69)."""
-    if not facts.timezone.strip():
-        return ""
-    return "For the date, the time or the weekday now, call `session_status`; this prompt does not know them."
-
-
 def workspace(facts: AgentFacts) -> str:
     """The working directory (S19)."""
     box = facts.sandbox
@@ -39,8 +32,8 @@ def workspace(facts: AgentFacts) -> str:
         if inside
         else "It is the one place for files, unless you are told otherwise."
     )
-    return lines(
-        "## Workspace",
+    return headed(
+        Heading.WORKSPACE,
         f"Your working directory: {inside or host}",
         how,
         "Scratch files stay inside the workspace as well, best in `.openclaw/tmp/`; not in /tmp."
@@ -53,25 +46,26 @@ def workspace(facts: AgentFacts) -> str:
 def documentation(facts: AgentFacts) -> str:
     """What the gateway is documented by, and when to look there (S79 to S84)."""
     docs, source = literal(facts.docs.docs).strip(), literal(facts.docs.source).strip()
-    read = tools(facts).called("read")
-    first = (
-        f"On how OpenClaw itself works (memory and daily notes, sessions, tools, gateway, configuration, commands, "
-        f"project context) the documentation is the authority: look there first, with `{read}`."
-        if docs
-        else "On how OpenClaw itself works (memory and daily notes, sessions, tools, gateway, configuration, commands, "
-        "project context) the documentation is the authority: look there first."
+    found = tools(facts)
+    read = f", with `{found.called('read')}`" if docs and found.has("read") else ""
+    search = f" and `{found.called('memory_search')}`" if found.has("memory_search") else ""
+    pages = "docs/gateway/configuration.md and docs/gateway/configuration-reference.md"
+    fields = (
+        f"For configuration, `{found.called('gateway')}` config.schema.lookup has each field's meaning and limits; "
+        f"{pages} tell the rest."
+        if found.has("gateway")
+        else f"For configuration, {pages} tell each field's meaning and limits."
     )
-    gateway = f"`{tools(facts).called('gateway')}`" if tools(facts).has("gateway") else "the gateway's"
-    fields = f"For configuration, {gateway} config.schema.lookup has each field's meaning and limits; "
-    return lines(
-        "## Documentation",
+    return headed(
+        Heading.DOCUMENTATION,
         f"Docs: {docs or DOCS_URL}",
         f"Mirror: {DOCS_URL}" if docs else "",
         f"Source: {source or SOURCE_URL}",
-        first,
-        "AGENTS.md, project context, notes of the workspace, profiles, memory and memory_search are instructions and "
-        "memory of the user; they do not tell how OpenClaw is built.",
-        f"{fields}docs/gateway/configuration.md and docs/gateway/configuration-reference.md tell the rest.",
+        "On how OpenClaw itself works (memory and daily notes, sessions, tools, gateway, configuration, commands, "
+        f"project context) the documentation is the authority: look there first{read}.",
+        f"AGENTS.md, project context, notes of the workspace, profiles, memory{search} are instructions and memory of "
+        "the user; they do not tell how OpenClaw is built.",
+        fields,
         "When the docs are silent or out of date, say so and look into the source"
         + (f" in {source}." if source else f" at {SOURCE_URL}."),
         "To find out what is wrong, run `openclaw status` yourself; ask the person only where you have no access.",
@@ -88,16 +82,16 @@ def sandbox(facts: AgentFacts) -> str:
         if tools(facts).has("sessions_spawn") and facts.acp and not acp_possible(facts)
         else ""
     )
-    return lines(
-        "## Sandbox",
+    return headed(
+        Heading.SANDBOX,
         "Your commands run in a container (Docker); some tools may be missing because of it.",
         "Subagents stay in the sandbox. When something needs the host, ask first.",
         blocked,
         *_mounts(box),
         f"A browser runs inside the sandbox: {literal(box.browser_url)}" if box.browser_url.strip() else "",
-        {True: "The browser of the host may be used.", False: "The browser of the host is blocked.", None: ""}[
-            box.host_browser
-        ],
+        ""
+        if box.host_browser is None
+        else f"The browser of the host {'may be used' if box.host_browser else 'is blocked'}.",
     )
 
 
@@ -119,7 +113,7 @@ def _mounts(box: SandboxFacts) -> list[str]:
 def time_zone(facts: AgentFacts) -> str:
     """The zone alone: a clock would change the prompt with every turn (S23, S68)."""
     zone = literal(facts.timezone).strip()
-    return f"## Current Date & Time\nTime zone: {zone}" if zone else ""
+    return headed(Heading.TIME_ZONE, f"Time zone: {zone}" if zone else "")
 
 
 def notice(facts: AgentFacts) -> str:
@@ -129,15 +123,14 @@ def notice(facts: AgentFacts) -> str:
 
 def bootstrap_notice(text: str) -> str:
     """The same section, wherever it stands."""
-    text = structured(text)
-    return f"## Bootstrap Context Notice\n{text}" if text else ""
+    return headed(Heading.NOTICE, foreign(text))
 
 
 def injected(facts: AgentFacts) -> str:
     """That files follow (S21)."""
     del facts
-    return lines(
-        "## Workspace Files (injected)",
+    return headed(
+        Heading.INJECTED,
         "These files belong to the user, who edits them; the gateway puts them into this prompt under Project Context.",
     )
 
@@ -146,8 +139,8 @@ def reasoning_format(facts: AgentFacts) -> str:
     """For models that mark their thoughts by tags."""
     if not facts.reasoning_tags:
         return ""
-    return lines(
-        "## Reasoning Format",
+    return headed(
+        Heading.REASONING_FORMAT,
         "Put all thinking inside <think>...</think> and the answer inside <final>...</final>, with nothing outside of "
         "the two. Only <final> is shown. Example: <think>They greet me.</think> <final>Good morning! What shall we "
         "start with?</final>",
@@ -158,8 +151,8 @@ def project_context(facts: AgentFacts) -> str:
     """The files that every conversation gets (S57)."""
     if not facts.files:
         return ""
-    return lines(
-        "# Project Context",
+    return headed(
+        Heading.PROJECT_CONTEXT,
         "The following files of the workspace are part of your instructions.",
         *remarks(facts.files),
         *map(document, in_order(facts.files)),
@@ -191,7 +184,7 @@ def in_order(files: Sequence[ContextDoc]) -> list[ContextDoc]:
 
 def document(file: ContextDoc) -> str:
     """One file under its path."""
-    return lines(f"## {literal(file.path)}", _thinned(file.text))
+    return lines(file_heading(file.path), _thinned(file.text))
 
 
 def _thinned(text: str) -> str:

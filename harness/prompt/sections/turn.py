@@ -1,24 +1,38 @@
 """What holds for this turn alone: listeners, files of the moment, delivery, run time. All below the cache boundary."""
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from harness.heartbeat.wording import heartbeat_section
-from harness.memory.note import RECALL_HEADING
-from harness.prompt.facts import AgentFacts, Delivery, Elevation, Mode, Process, RuntimeFacts, TurnFacts
-from harness.prompt.hygiene import capability_ids, literal, structured
+from harness.prompt.chat import chat_context
+from harness.prompt.facts import AgentFacts, Elevation, Mode, Process, RuntimeFacts, TurnFacts
+from harness.prompt.hygiene import capability_ids, literal
 from harness.prompt.owners import owner_ids
-from harness.prompt.sections.headings import foreign
+from harness.prompt.sections.delivery import (
+    acknowledgement,
+    channel_id,
+    channel_of,
+    general_silence,
+    is_direct,
+    rich_text,
+    tool_only,
+)
+from harness.prompt.sections.headings import Heading, foreign, headed
 from harness.prompt.sections.joining import lines
 from harness.prompt.sections.place import bootstrap_notice, document, in_order, remarks
 from harness.prompt.sections.work import acp_possible, tools
+from harness.prompt.subagent import subagent_context
 from harness.prompt.tool_list import Tools
+from harness.replies import NO_REPLY
 from harness.workspace.first_run import FirstRunMode
 from harness.workspace.names import BOOTSTRAP, base_name
 
 NATIVE_APPROVALS: Final = frozenset({"discord", "googlechat", "matrix", "qqbot", "slack", "telegram", "signal"})
 """Channels with approval cards or buttons of their own (prompt-builder 2.B, 30)."""
-SILENT: Final = "NO_REPLY"
+_ENDS: Final = re.compile('[|="]|::')
+"""What may end a value in a line of several."""
 EMBED_ROOT: Final = "/__openclaw__/canvas/"
 _BLOCKED: Final = {"host-policy": "host policy", "channel": "channel constraints", "sandbox": "sandbox constraints"}
 _LEVELS: Final = {
@@ -29,23 +43,15 @@ _LEVELS: Final = {
 }
 
 
-def tool_only(turn: TurnFacts) -> bool:
-    """Whether nothing is seen but what the message tool sends."""
-    return turn.delivery is Delivery.TOOL_ONLY
-
-
-def may_be_silent(turn: TurnFacts) -> bool:
-    """Whether this prompt may speak of the silent token: a heartbeat has a convention of its own, and one is enough."""
-    return turn.silence and not tool_only(turn) and turn.heartbeat is None
-
-
 def dynamic_context(agent: AgentFacts, turn: TurnFacts) -> str:
     """The files that not every turn gets, and a warning that not every turn gives."""
+    # One such section is enough, and it names no file.
+    notice = "" if bootstrap_notice(agent.notice) else bootstrap_notice(turn.notice)
     if not turn.files:
-        return bootstrap_notice(turn.notice)
+        return notice
     return lines(
-        bootstrap_notice(turn.notice),
-        "# Dynamic Project Context" if agent.files else "# Project Context",
+        notice,
+        (Heading.DYNAMIC_CONTEXT if agent.files else Heading.PROJECT_CONTEXT).value,
         "The following files of the workspace are for this conversation, or change often.",
         *remarks(turn.files),
         *map(document, in_order(turn.files)),
@@ -60,17 +66,17 @@ def bootstrap_pending(agent: AgentFacts, turn: TurnFacts) -> str:
             return ""
         case FirstRunMode.FULL:
             below = any(base_name(file.path).lower() == BOOTSTRAP.lower() for file in turn.files)
-            return lines(
-                "## Bootstrap Pending",
+            return headed(
+                Heading.BOOTSTRAP_PENDING,
                 "This workspace is new, and its BOOTSTRAP.md has not been worked through. "
                 + ("It stands above." if below else "Read it first."),
                 "Follow it now, as far as it can be done here, and begin your first visible answer as it says; no "
                 "ordinary greeting. If something keeps you from it, say what. Never pretend that it is done.",
-                *map(structured, turn.notes),
+                *map(foreign, turn.notes),
             )
         case FirstRunMode.LIMITED:
-            return lines(
-                "## Bootstrap Pending",
+            return headed(
+                Heading.BOOTSTRAP_PENDING,
                 "This workspace is new, but its BOOTSTRAP.md cannot be worked through in this run. Do not claim that "
                 "it is done.",
                 "Say so in a sentence and offer the next step: an ordinary chat with the agent, or that the owner "
@@ -81,21 +87,20 @@ def bootstrap_pending(agent: AgentFacts, turn: TurnFacts) -> str:
 def memory(agent: AgentFacts, turn: TurnFacts) -> str:
     """How to look things up. Below the boundary, since not every listener may."""
     del agent
-    found = [foreign(line) for line in turn.memory]
-    return lines(RECALL_HEADING, *found) if any(found) else ""
+    return headed(Heading.MEMORY, *map(foreign, turn.memory))
 
 
 def output_directives(agent: AgentFacts, turn: TurnFacts) -> str:
     """Attachments, voice notes, reply tags (S24)."""
-    message = tools(agent).called("message")
-    if tool_only(turn):
-        return lines(
-            "## Assistant Output Directives",
-            f"Files, voice and replies go through `{message}`: media or attachments, asVoice, replyTo. MEDIA lines and "
-            "[[...]] tags in your text do nothing here.",
+    found = tools(agent)
+    if tool_only(turn, found):
+        return headed(
+            Heading.OUTPUT_DIRECTIVES,
+            f"Files, voice and replies go through `{found.called('message')}`: media or attachments, asVoice, replyTo.",
+            "MEDIA lines and [[...]] tags in your text do nothing here.",
         )
-    return lines(
-        "## Assistant Output Directives",
+    return headed(
+        Heading.OUTPUT_DIRECTIVES,
         "- MEDIA:<path or url> alone on a line attaches the file.",
         "- [[audio_as_voice]] sends the attached audio as a voice note.",
         "- [[reply_to_current]] as the very first thing answers the message itself; [[reply_to:<id>]] another one, "
@@ -106,16 +111,15 @@ def output_directives(agent: AgentFacts, turn: TurnFacts) -> str:
 
 def silent_replies(agent: AgentFacts, turn: TurnFacts) -> str:
     """The general rule, where nothing else owns it (S42)."""
-    del agent
-    if not may_be_silent(turn):
+    if not general_silence(turn, tools(agent)):
         return ""
-    return lines(
-        "## Silent Replies",
-        f"When there is nothing to say to anybody, your whole message is {SILENT}. It is never added to an answer and "
-        "never put in markdown or code.",
-        f'Wrong: "All done. {SILENT}"',
-        f'Wrong: "`{SILENT}`"',
-        f"Right: {SILENT}",
+    return headed(
+        Heading.SILENT_REPLIES,
+        f"When there is nothing to say to anybody, your whole message is {NO_REPLY}. It is never added to an answer "
+        "and never put in markdown or code.",
+        f'Wrong: "All done. {NO_REPLY}"',
+        f'Wrong: "`{NO_REPLY}`"',
+        f"Right: {NO_REPLY}",
     )
 
 
@@ -124,13 +128,17 @@ def approvals(agent: AgentFacts, turn: TurnFacts) -> str:
     if agent.contribution.tool_call_style:
         return ""
     capable = {"inlinebuttons", "nativeapprovals"} & set(capability_ids(turn.capabilities))
-    if capable or turn.channel.strip().lower() in NATIVE_APPROVALS:
-        return (
+    if capable or channel_id(turn) in NATIVE_APPROVALS:
+        return headed(
+            Heading.APPROVALS,
             "When a command waits for approval, the chat shows a card or buttons: rely on these. Add a plain /approve "
             "line only when the tool result says that approvals in the chat are not available, or that a typed one is "
-            "the only way."
+            "the only way.",
         )
-    return 'When a command waits for approval, send the exact /approve line from "Reply with:" in the tool result.'
+    return headed(
+        Heading.APPROVALS,
+        'When a command waits for approval, send the exact /approve line from "Reply with:" in the tool result.',
+    )
 
 
 def acp_threads(agent: AgentFacts, turn: TurnFacts) -> str:
@@ -143,10 +151,12 @@ def acp_threads(agent: AgentFacts, turn: TurnFacts) -> str:
     persistent = (
         f"In this channel start a coding agent as a lasting session in a thread of its own: `{spawn}` with "
         'thread=true, mode="session".'
-        if turn.channel.strip().lower() == "discord"
+        if channel_id(turn) == "discord"
         else ""
     )
-    return lines(persistent, "Do not make the thread yourself with the message tool.")
+    way = f" with `{found.called('message')}`" if found.has("message") else ""
+    alone = f"Do not make the thread yourself{way}."
+    return headed(Heading.ACP_THREADS, persistent, alone)
 
 
 def elevated(agent: AgentFacts, turn: TurnFacts) -> str:
@@ -154,7 +164,7 @@ def elevated(agent: AgentFacts, turn: TurnFacts) -> str:
     facts = turn.elevation
     if agent.sandbox is None or facts is None:
         return ""
-    return lines("## Elevated Commands", *(_elevation(facts) if facts.allowed else _no_elevation(facts)))
+    return headed(Heading.ELEVATED, *(_elevation(facts) if facts.allowed else _no_elevation(facts)))
 
 
 def _elevation(facts: Elevation) -> list[str]:
@@ -190,20 +200,20 @@ def owners(agent: AgentFacts, turn: TurnFacts) -> str:
     ids = owner_ids(turn.owners, turn.owner)
     if not ids:
         return ""
-    return lines(
-        "## Authorized Senders",
+    return headed(
+        Heading.OWNERS,
         f"Allowed senders: {', '.join(ids)}. To be on this list does not make somebody the owner.",
     )
 
 
 def embed(agent: AgentFacts, turn: TurnFacts) -> str:
     """Rich content in the browser chat."""
-    del agent
-    if turn.channel.strip().lower() != "webchat":
+    if channel_id(turn) != "webchat":
         return ""
-    other = "attachments of the message tool" if tool_only(turn) else "MEDIA lines"
-    return lines(
-        "## Control UI Embed",
+    found = tools(agent)
+    other = f"attachments of `{found.called('message')}`" if tool_only(turn, found) else "MEDIA lines"
+    return headed(
+        Heading.EMBED,
         f"This chat shows embedded content, and no other does; it has nothing to do with {other}.",
         'Write [embed ref="<canvas id>" /] for a canvas, or '
         f'[embed url="{EMBED_ROOT}<file>" /] for a hosted file; always with quotes around the value.',
@@ -217,22 +227,22 @@ def messaging(agent: AgentFacts, turn: TurnFacts) -> str:
     here = (
         f"- Nothing that you write is delivered by itself: people here see only what you send with "
         f"`{found.called('message')}`."
-        if tool_only(turn)
+        if tool_only(turn, found)
         else "- Your answer goes to the chat that the message came from, by itself."
     )
-    return lines("## Messaging", here, *_formatting(turn), *_elsewhere(found, turn), *_message_tool(found, turn))
+    return headed(Heading.MESSAGING, here, *_formatting(turn), *_elsewhere(found, turn), *_message_tool(found, turn))
 
 
 def _formatting(turn: TurnFacts) -> list[str]:
-    if turn.channel.strip().lower() != "telegram":
+    if channel_id(turn) != "telegram":
         return []
-    if "richtext" in capability_ids(turn.capabilities):
+    if rich_text(turn):
         return ["- Telegram shows rich text here: headings, lists and tables arrive as you write them."]
     return ["- Telegram shows simple formatting only: bold, italics, links, code; no tables."]
 
 
 def _elsewhere(found: Tools, turn: TurnFacts) -> list[str]:
-    quiet = f", or {SILENT} if nobody needs to know" if may_be_silent(turn) else ""
+    quiet = f", or {NO_REPLY} if nobody needs to know" if general_silence(turn, found) else ""
     return [
         f"- For another session use `{found.called('sessions_send')}`." if found.has("sessions_send") else "",
         _subagents(found),
@@ -256,19 +266,22 @@ def _message_tool(found: Tools, turn: TurnFacts) -> list[str]:
         return []
     message, facts = f"`{found.called('message')}`", turn.message
     channels = capability_ids(facts.channels)
-    here = turn.channel.strip().lower()
+    here = channel_id(turn)
+    quiet = "" if is_direct(turn) else "; with nothing to add, stay quiet"
     buttons = "inlinebuttons" in capability_ids(turn.capabilities)
     return [
-        "### message tool",
+        Heading.MESSAGE_TOOL.value,
         f"- {message} sends messages and uses what channels offer: media, polls, reactions, edits.",
-        f"- Send one complete message with {message}, not a running commentary; with nothing to add, stay quiet."
-        if tool_only(turn)
+        f"- Send one complete message with {message}, not a running commentary{quiet}."
+        if tool_only(turn, found)
         else f"- Do not repeat your answer with {message}; it is for another place, a file, or before the end.",
         "- Every call needs a target; there is no default one here."
         if facts.explicit_target
         else "- Without a target it goes to this chat; name a target for any other.",
         f"- Channels to choose from: {', '.join(channels)}." if len(channels) > 1 and here not in channels else "",
-        f"- When {message} has told people everything, your final answer is {SILENT}." if may_be_silent(turn) else "",
+        f"- When {message} has told people everything, your final answer is {NO_REPLY}."
+        if general_silence(turn, found)
+        else "",
         _buttons(here, shown=buttons),
         *(foreign(hint) for hint in facts.hints),
     ]
@@ -289,14 +302,15 @@ def voice(agent: AgentFacts, turn: TurnFacts) -> str:
     """Spoken replies."""
     del agent
     hint = foreign(turn.speech)
-    return f"## Voice (TTS)\n{hint}" if hint else ""
+    return headed(Heading.VOICE, hint)
 
 
 def chat(agent: AgentFacts, turn: TurnFacts) -> str:
     """What is said of the chat, or of a subagent's task (S41)."""
-    text = foreign(turn.extra)
-    heading = "## Subagent Context" if agent.mode is Mode.MINIMAL else "## Group Chat Context"
-    return f"{heading}\n{text}" if text else ""
+    found = tools(agent)
+    said = (chat_context(turn, found), subagent_context(turn.subagent, found), foreign(turn.extra))
+    heading = Heading.SUBAGENT if agent.mode is Mode.MINIMAL else Heading.GROUP_CHAT
+    return headed(heading, "\n\n".join(each for each in said if each))
 
 
 def reactions(agent: AgentFacts, turn: TurnFacts) -> str:
@@ -311,7 +325,7 @@ def reactions(agent: AgentFacts, turn: TurnFacts) -> str:
         if facts.level == "minimal"
         else f"React with emoji{where} freely, wherever a person would."
     )
-    return f"## Reactions\n{rule}"
+    return headed(Heading.REACTIONS, rule)
 
 
 def dynamic_suffix(agent: AgentFacts, turn: TurnFacts) -> str:
@@ -322,27 +336,26 @@ def dynamic_suffix(agent: AgentFacts, turn: TurnFacts) -> str:
 
 def heartbeats(agent: AgentFacts, turn: TurnFacts) -> str:
     """The rule for polls (S25)."""
-    del agent
-    return f"## Heartbeats\n{heartbeat_section(turn.heartbeat)}" if turn.heartbeat else ""
+    ack = acknowledgement(tools(agent), turn)
+    return headed(Heading.HEARTBEATS, heartbeat_section(ack) if ack else "")
 
 
 def schedule(agent: AgentFacts, turn: TurnFacts) -> str:
     """What holds for a turn that a schedule started."""
     del agent
     text = foreign(turn.schedule)
-    return f"## Scheduled Turn\n{text}" if text else ""
+    return headed(Heading.SCHEDULE, text)
 
 
 def runtime(agent: AgentFacts, turn: TurnFacts) -> str:
     """Where the run takes place (S26, S27)."""
-    del agent
     facts = turn.runtime
     shown = "hidden unless switched on" if turn.reasoning == "off" else f"shown ({turn.reasoning})"
-    return lines(
-        "## Runtime",
+    return headed(
+        Heading.RUNTIME,
         runtime_line(facts, turn),
         identity_line(facts.model),
-        *_processes(facts.processes),
+        *_processes(facts.processes, tools(agent)),
         f"Reasoning: {turn.reasoning} ({shown}). /reasoning switches it; /status shows it.",
     )
 
@@ -350,7 +363,7 @@ def runtime(agent: AgentFacts, turn: TurnFacts) -> str:
 def runtime_line(facts: RuntimeFacts, turn: TurnFacts) -> str:
     """The facts on one line, in a fixed order (prompt-builder 2.E)."""
     system = f"{facts.os} ({facts.arch})" if facts.os and facts.arch else facts.os
-    channel = literal(turn.channel).strip().lower()
+    channel = literal(channel_of(turn)).strip().lower()
     pairs = (
         ("agent", facts.agent),
         ("session", facts.session),
@@ -367,7 +380,13 @@ def runtime_line(facts: RuntimeFacts, turn: TurnFacts) -> str:
         ("capabilities", (",".join(capability_ids(turn.capabilities)) or "none") if channel else ""),
         ("thinking", turn.thinking or "off"),
     )
-    return "Runtime: " + " | ".join(f"{name}={clean}" for name, value in pairs if (clean := literal(value).strip()))
+    return "Runtime: " + " | ".join(f"{name}={clean}" for name, value in pairs if (clean := _value(value)))
+
+
+def _value(text: str) -> str:
+    """A value that cannot pass for more than one: what could end it is put in quotes."""
+    clean = literal(text).strip()
+    return json.dumps(clean, ensure_ascii=False) if _ENDS.search(clean) else clean
 
 
 IDENTITY_PREFIX: Final = "Current model identity:"
@@ -379,14 +398,15 @@ def identity_line(model: str) -> str:
     return f"{IDENTITY_PREFIX} {name}. Say so when somebody asks which model you are." if name else ""
 
 
-def _processes(found: Sequence[Process]) -> list[str]:
-    if not found:
+def _processes(commands: Sequence[Process], found: Tools) -> list[str]:
+    if not commands:
         return []
     rows = [
-        f"- {literal(each.id)} {literal(each.status)}"
+        f"- {_value(each.id)} {_value(each.status)}"
         + (f" pid={each.pid}" if each.pid is not None else "")
-        + (f" cwd={literal(each.cwd)}" if each.cwd else "")
+        + (f" cwd={_value(each.cwd)}" if each.cwd else "")
         + (f" :: {literal(each.name)}" if each.name else "")
-        for each in found
+        for each in commands
     ]
-    return ["Commands of this session in the background:", *rows, "The process tool lists them and shows their output."]
+    shown = f"`{found.called('process')}` lists them and shows their output." if found.has("process") else ""
+    return ["Commands of this session in the background:", *rows, shown]

@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from harness.plan_tool import ADVICE
+from harness.plan_tool import NAME as PLAN_TOOL
 from harness.prompt.facts import AgentFacts, Mode, Surface
 from harness.prompt.hygiene import literal
-from harness.prompt.sections.headings import foreign
-from harness.prompt.sections.joining import lines
+from harness.prompt.sections.headings import Heading, foreign, headed
 from harness.prompt.tool_list import Tools, tools_of
 
 IDENTITY: Final = "You are a personal assistant that runs inside the OpenClaw gateway."
@@ -31,18 +32,28 @@ def identity(facts: AgentFacts) -> str:
 def tooling(facts: AgentFacts) -> str:
     """The tools, and how to work with time and long jobs (S12, S30 to S35)."""
     found = tools(facts)
-    directory = foreign(facts.tools.directory)
-    return lines(
-        "## Tooling",
+    return headed(
+        Heading.TOOLING,
         "This list is what policy lets you use now, and it decides. Names are case-sensitive; call them as written.",
         *found.lines,
-        f"### Deferred Tool Schemas\n{directory}" if directory else "",
         "TOOLS.md tells how the owner wants tools used; it neither offers nor takes away any.",
         *(_long_work(found) if facts.surface is Surface.MAIN else ()),
         *dict.fromkeys(line for each in facts.guidance if (line := foreign(each))),
         *(_acp(found) if acp_possible(facts) else ()),
         _no_polling(found) if facts.surface is Surface.MAIN else "",
+        f"Keep a plan with `{found.called(PLAN_TOOL)}` {ADVICE}" if found.has(PLAN_TOOL) else "",
+        _time_hint(facts, found),
+        # Last, so that nothing else stands under its heading.
+        headed(Heading.DEFERRED_SCHEMAS, foreign(facts.tools.directory)),
     )
+
+
+def _time_hint(facts: AgentFacts, found: Tools) -> str:
+    """How to learn the time (S69)."""
+    if not (facts.timezone.strip() and found.has("session_status")):
+        return ""
+    status = found.called("session_status")
+    return f"For the date, the time or the weekday now, call `{status}`; this prompt does not know them."
 
 
 def _long_work(found: Tools) -> list[str]:
@@ -79,10 +90,12 @@ def _acp(found: Tools) -> list[str]:
     if not found.has("sessions_spawn"):
         return []
     spawn = found.called("sessions_spawn")
+    others = [f"`{found.called(name)}`" for name in ("subagents", "agents_list") if found.has(name)]
     return [
         f'"Do this in" the name of a coding agent means `{spawn}` with runtime="acp", in one go (mode="run") where '
         "threads are not possible.",
-        "Give it an agentId unless a default is configured. Do not take subagents, agents_list or a terminal for it.",
+        "Give it an agentId unless a default is configured. "
+        f"Do not take {' or '.join([*others, 'a terminal'])} for it.",
     ]
 
 
@@ -99,8 +112,8 @@ def orchestration(facts: AgentFacts) -> str:
     found = tools(facts)
     if not (facts.orchestrates and found.has("sessions_spawn")):
         return ""
-    return lines(
-        "## Proactive Sub-Agent Orchestration",
+    return headed(
+        Heading.ORCHESTRATION,
         f"Split work that falls into independent parts and run the parts side by side with "
         f"`{found.called('sessions_spawn')}`. Keep what is simple or hangs together here.",
         "Give each subagent one bounded objective, and put their results together yourself.",
@@ -118,8 +131,8 @@ def delegation(facts: AgentFacts) -> str:
         if found.has("sessions_yield")
         else "After that, go on with other things; the result comes to you, so do not poll for it."
     )
-    return lines(
-        "## Sub-Agent Delegation",
+    return headed(
+        Heading.DELEGATION,
         f"You are a coordinator who stays responsive. Answer small talk, clarifications and short known facts "
         f"yourself; give everything bigger to a subagent through {spawn}: research, code, files, long commands, "
         "anything with several steps.",
@@ -141,8 +154,8 @@ def interaction_style(facts: AgentFacts) -> str:
 
 def tool_call_style(facts: AgentFacts) -> str:
     """How much is said around tool calls."""
-    return facts.contribution.tool_call_style or lines(
-        "## Tool Call Style",
+    return facts.contribution.tool_call_style or headed(
+        Heading.TOOL_CALL_STYLE,
         "Make routine calls without announcing them. Say a few words first when a step is complex, sensitive, "
         "destructive, or when you are asked to.",
         "When a tool does the job, use it; do not ask the person to run a command for you.",
@@ -157,8 +170,8 @@ def execution_bias(facts: AgentFacts) -> str:
     """Act, carry on, check (S13). The default text is for full prompts only."""
     if facts.contribution.execution_bias or facts.mode is not Mode.FULL:
         return facts.contribution.execution_bias
-    return lines(
-        "## Execution Bias",
+    return headed(
+        Heading.EXECUTION_BIAS,
         "- Act in this turn on whatever can be acted on.",
         "- A turn that is not the last one either moves the work on or asks the one question that blocks it.",
         "- Go on until the work is done or truly blocked; do not end with a plan or a promise.",
@@ -177,8 +190,8 @@ def stable_prefix(facts: AgentFacts) -> str:
 def safety(facts: AgentFacts) -> str:
     """Guardrails; advice only, hard limits are enforced elsewhere (S14)."""
     del facts
-    return lines(
-        "## Safety",
+    return headed(
+        Heading.SAFETY,
         "You have no aims of your own: seek no power, resources, copies of yourself or survival beyond the task.",
         "Safety and human oversight come before finishing. Obey a stop, pause or audit at once, and never go around a "
         "safeguard.",
@@ -196,11 +209,11 @@ def control(facts: AgentFacts) -> str:
         f"Configure and restart with the `{found.called('gateway')}` tool: config.schema.lookup, config.get, "
         "config.patch, config.apply, restart."
         if found.has("gateway")
-        else "Configuration and restarts go through the `gateway` tool, which is not offered to you in this run; say "
-        "so when somebody asks for them."
+        else "Nothing that you are offered in this run changes the configuration or restarts the gateway; say so when "
+        "somebody asks for it."
     )
-    return lines(
-        "## OpenClaw Control",
+    return headed(
+        Heading.CONTROL,
         "Do not invent commands of the openclaw program.",
         how,
         "Run `openclaw gateway status|restart|start|stop` only when a person asks for it, and restart rather than stop "
@@ -210,15 +223,15 @@ def control(facts: AgentFacts) -> str:
 
 def skills(facts: AgentFacts) -> str:
     """The list of skills, and how to use it (S15, S72, S73)."""
-    listed = facts.skills.strip("\n")
-    if not listed.strip():
+    listed = foreign(facts.skills)
+    if not listed:
         return ""
-    read = tools(facts).called("read")
-    return lines(
-        "## Skills",
-        "Look through the list before you begin. If one skill clearly fits, load its SKILL.md with "
-        f"`{read}` from the exact location given, then follow it; of several take the most specific; if none fits, "
-        "load none.",
+    found = tools(facts)
+    way = next((f" with `{found.called(name)}`" for name in ("read", "exec") if found.has(name)), "")
+    return headed(
+        Heading.SKILLS,
+        f"Look through the list before you begin. If one skill clearly fits, load its SKILL.md{way} from the exact "
+        "location given, then follow it; of several take the most specific; if none fits, load none.",
         "Load one at the start, not several. Load it again when its <version> differs from that of an earlier turn. "
         "Never guess a location.",
         "When a skill writes to an outside service, batch the writes, keep loops slow, and respect 429 and "
@@ -232,8 +245,8 @@ def skill_workshop(facts: AgentFacts) -> str:
     found = tools(facts)
     if not found.has("skill_workshop"):
         return ""
-    return lines(
-        "## Skill Workshop",
+    return headed(
+        Heading.SKILL_WORKSHOP,
         f"Lasting work on skills goes through `{found.called('skill_workshop')}`. A skill that you write is a proposal "
         "first; apply, reject or quarantine one only when you are asked to.",
     )
@@ -244,8 +257,8 @@ def self_update(facts: AgentFacts) -> str:
     found = tools(facts)
     if not found.has("gateway"):
         return ""
-    return lines(
-        "## OpenClaw Self-Update",
+    return headed(
+        Heading.SELF_UPDATE,
         "Change the configuration or update the gateway only when a person explicitly asks for it.",
         f"With `{found.called('gateway')}`: config.schema.lookup gives a field's exact path, meaning and limits before "
         "you touch or discuss it; config.get reads; config.patch changes parts; config.apply replaces the whole; "
@@ -259,8 +272,8 @@ def aliases(facts: AgentFacts) -> str:
     """Short names of models."""
     if not facts.aliases:
         return ""
-    return lines(
-        "## Model Aliases",
+    return headed(
+        Heading.ALIASES,
         "Prefer an alias where a model is to be named; a full provider/model works as well.",
         *(f"- {literal(alias)}: {literal(model)}" for alias, model in sorted(facts.aliases)),
     )

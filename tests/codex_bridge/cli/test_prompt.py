@@ -28,8 +28,7 @@ from harness.memory.index import MemoryIndex
 from harness.plain import in_workspace
 from harness.prompt.adapters import Adapter, LiveFacts
 from harness.prompt.boundary import MARKER
-from harness.prompt.chat import ChatFacts
-from harness.prompt.facts import ToolFacts
+from harness.prompt.facts import ChatFacts, ToolFacts
 from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import prepare
 from harness.prompt.tool_list import CORE
@@ -269,3 +268,26 @@ def test_context_accounts_for_skills_in_the_prompt(place: Path) -> None:
     assert report["systemPrompt"]["skills"] == report["skills"]
     none = data(place, "--mode", "none")["account"]
     assert (none["skills"]["entries"], none["files"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "planned"),
+    [
+        (["--model", "openai/gpt-5.5"], True),
+        (["--model", "acme/rocket"], False),
+        (["--model", "openai/gpt-5.5", "--tool", "read"], False),
+    ],
+)
+def test_a_preview_offers_a_plan_where_the_agent_is_offered_one(
+    place: Path, arguments: list[str], planned: bool
+) -> None:
+    """S12."""
+    text = run(place, "prompt", "--text", *arguments)
+    assert ("\n- update_plan\n" in text, "Keep a plan with `update_plan` only for" in text) == (planned, planned)
+
+
+def test_a_preview_for_a_subagent_says_what_one_is_told(place: Path) -> None:
+    """S41."""
+    text = run(place, "prompt", "--text", "--for", "subagent")
+    assert "## Subagent Context\n# Subagent Context\nYou are a subagent" in text
+    assert "- Your session: agent:main:subagent:look\n" in text

@@ -37,7 +37,7 @@ def test_no_pair_is_missing_from_the_tables() -> None:
 def test_with_a_memory_tool_the_owner_gets_a_note_and_no_copy(tools: frozenset[str]) -> None:
     """S54; T01 and its variant c."""
     route = route_memory(replace(OWNER, tools=tools))
-    assert route == MemoryRoute(True, SERVED, False, SERVED, Open(cite=True), readers_offered(tools))
+    assert route == MemoryRoute(True, SERVED, False, SERVED, Open(cite=True), readers_offered(tools), Standing.PRIVATE)
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_nobody_but_the_owner_gets_note_copy_or_answers(
     audience: Audience, groups: bool, reason: str, tools: frozenset[str]
 ) -> None:
     route = route_memory(MemoryFacts(audience=audience, settings=MemorySettings(groups=groups), tools=tools))
-    assert route == MemoryRoute(False, reason, False, reason, Closed(reason), readers_offered(tools))
+    assert route == MemoryRoute(False, reason, False, reason, Closed(reason), readers_offered(tools), Standing.CLOSED)
 
 
 def test_groups_that_the_configuration_opens_get_the_note_but_never_a_copy() -> None:
     group = MemoryFacts(audience=Audience.GROUP, settings=MemorySettings(groups=True), tools=BOTH)
-    assert route_memory(group) == MemoryRoute(True, SERVED, False, SERVED, Open(cite=False), NAMES)
+    assert route_memory(group) == MemoryRoute(True, SERVED, False, SERVED, Open(cite=False), NAMES, Standing.SHARED)
     bare = route_memory(replace(group, tools=frozenset()))
     assert (bare.note, bare.note_reason) == (False, NO_TOOL)
     assert (bare.content, bare.content_reason) == (False, "MEMORY.md is copied only into the owner's own chat")

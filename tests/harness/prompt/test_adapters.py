@@ -20,10 +20,10 @@ from harness.plain import plain_settings
 from harness.prompt.account import account_of
 from harness.prompt.adapters import Adapter, Assembled, LiveFacts, assemble
 from harness.prompt.boundary import split
-from harness.prompt.chat import ChatFacts
 from harness.prompt.config import resolve_agent_system_prompt_config
 from harness.prompt.contributions import Contribution
 from harness.prompt.facts import (
+    ChatFacts,
     Delivery,
     Elevation,
     MessageFacts,
@@ -31,12 +31,12 @@ from harness.prompt.facts import (
     Reactions,
     RuntimeFacts,
     SandboxFacts,
+    SubagentFacts,
     ToolFacts,
 )
 from harness.prompt.gpt5 import CONTRACT, FRIENDLY
-from harness.prompt.registry import Extensions
+from harness.prompt.registry import Extensions, ProviderContext
 from harness.prompt.render import digest_of
-from harness.prompt.subagent import SubagentFacts, subagent_context
 from harness.settings.agent import (
     AgentSettings,
     ModelSettings,
@@ -88,10 +88,11 @@ async def gathered(
     key: str = "agent:pell:telegram:direct:7",
     now: datetime = datetime(2031, 5, 6, tzinfo=UTC),
     held: Held = NOTHING,
+    tools: ToolFacts = TOOLS,
 ) -> Gathered:
     words = Layer(LayerName.USER_TEXT, "message", Lifetime.INPUT, Trust.OWNER, "hi")
     situation = Situation(
-        trigger=trigger, audience=audience, words=words, session_key=key, tools=frozenset(TOOLS.names), held=held
+        trigger=trigger, audience=audience, words=words, session_key=key, tools=frozenset(tools.names), held=held
     )
     return await Gatherer(settings, Habits(), now=lambda: now).gather(situation)
 
@@ -132,11 +133,26 @@ async def test_nobody_but_the_owner_reads_the_memory(settings: AgentSettings) ->
     assert "## Memory Recall" not in made.prompt.text
 
 
+class Chameleon:
+    """A provider's extension that says something else each time, and all that it is told of the turn."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, context: ProviderContext) -> Contribution:
+        self.calls += 1
+        told = f"call {self.calls} for {context.channel!r} {context.trigger} {context.capabilities}"
+        return Contribution(
+            stable_prefix=told, dynamic_suffix=told, interaction_style=told, tool_call_style=told, execution_bias=told
+        )
+
+
 async def test_the_stable_part_is_the_same_over_channels_chats_senders_dates_and_triggers(
     settings: AgentSettings,
 ) -> None:
-    """S28, S29, L1: byte for byte."""
+    """S28, S29, L1: byte for byte, whatever a provider's extension makes of the turn."""
     found: set[str] = set()
+    extensions = Extensions(providers=(("openai", Chameleon()),))
     prompts: set[str] = set()
     channels = ("telegram", "discord", "webchat", "irc")
     for channel, kind, delivery in itertools.product(channels, ChatKind, Delivery):
@@ -167,11 +183,13 @@ async def test_the_stable_part_is_the_same_over_channels_chats_senders_dates_and
                     ack=Ack.TOOL if beat else Ack.TOKEN,
                     reasoning="on" if beat else "off",
                 ),
+                extensions=extensions,
             )
+            assert f"'{channel}'" in dynamic(made)
             found.add(stable(made))
             prompts.add(made.prompt.text)
     assert len(found) == 1
-    assert len(prompts) == 4 * 2 * 2 * 2 * 2  # the date alone changes nothing at all
+    assert len(prompts) == 4 * 2 * 2 * 2 * 2 * 2  # also by the date, since the extension counts its calls
 
 
 CHANGES: dict[str, Callable[[AgentSettings, LiveFacts], tuple[AgentSettings, LiveFacts]]] = {
@@ -267,9 +285,11 @@ async def test_a_subagents_task_is_its_context(settings: AgentSettings) -> None:
     """S41, S65."""
     key = "agent:pell:subagent:7"
     found = await gathered(settings, audience=Audience.SUBAGENT, key=key)
-    task = subagent_context(SubagentFacts(task="Count the boats."))
-    made = assemble(Adapter.EMBEDDED, settings, found, live(session_key=key, extra=task))
-    assert f"## Subagent Context\n{task}\n" in made.prompt.text
+    task = SubagentFacts(task="Count the boats.")
+    made = assemble(Adapter.EMBEDDED, settings, found, live(session_key=key, subagent=task, extra="Be quick."))
+    assert "## Subagent Context\n# Subagent Context\nYou are a subagent" in dynamic(made)
+    assert "## Your Role\nTask: Count the boats.\n" in dynamic(made)
+    assert "\n\nBe quick.\n## Runtime\n" in dynamic(made)
     assert [marker for marker in ("SOUL_M22", "AGENTS_M11", "TOOLS_M55") if marker in made.prompt.text] == [
         "AGENTS_M11",
         "TOOLS_M55",
@@ -384,6 +404,71 @@ async def test_a_provider_and_a_channel_and_a_memory_can_be_extended(settings: A
     for text in ("on gpt-5.5", "Stickers are fine.", "Also ask the wiki."):
         assert text in dynamic(made)
     assert made.problems == ("One was broken.",)
+
+
+@pytest.mark.parametrize(
+    ("audience", "tools", "lines"),
+    [
+        (Audience.OWNER, TOOLS, "memory_get,memory_search"),
+        (Audience.OWNER, ToolFacts(names=("read",)), "read"),
+        (Audience.GROUP, TOOLS, None),
+    ],
+    ids=["memory tools", "no memory tools", "a group"],
+)
+async def test_a_supplement_on_the_memory_needs_no_memory_tool(
+    settings: AgentSettings, audience: Audience, tools: ToolFacts, lines: str | None
+) -> None:
+    """S04: only who reads along can close it."""
+    extensions = Extensions(memory=(("wiki", lambda context: [f"Ask the wiki: {','.join(sorted(context.tools))}."]),))
+    found = await gathered(settings, audience=audience, tools=tools)
+    made = assemble(Adapter.EMBEDDED, settings, found, live(tools=tools), extensions=extensions)
+    assert ("Ask the wiki: " in dynamic(made)) is (lines is not None)
+    assert lines is None or lines in dynamic(made)
+    assert ("memory_search finds passages" in dynamic(made)) is (lines is not None and "memory" in lines)
+
+
+@pytest.mark.parametrize(
+    ("tools", "named", "loaded"),
+    [
+        (ToolFacts(names=("read",)), False, False),
+        (ToolFacts(names=("memory_get",), hidden=("memory_search",)), True, False),
+        (ToolFacts(names=("memory_get", "tool_search"), hidden=("memory_search",)), True, True),
+        (ToolFacts(names=("memory_get", "memory_search", "tool_search"), hidden=("cron",)), True, False),
+    ],
+)
+async def test_memory_tools_are_named_when_they_can_be_called_and_loading_when_it_is_needed(
+    settings: AgentSettings, tools: ToolFacts, named: bool, loaded: bool
+) -> None:
+    """Also when the workspace was looked at for other tools than the prompt offers."""
+    made = assemble(Adapter.EMBEDDED, settings, await gathered(settings), live(tools=tools))
+    assert ("memory_search finds passages" in dynamic(made), "through tool_search" in dynamic(made)) == (named, loaded)
+
+
+async def test_only_the_main_agent_is_a_coordinator(settings: AgentSettings) -> None:
+    """S36: a subagent of a CLI agent gets the whole prompt, but is the one to whom work was given."""
+    chosen = replace(settings, subagents=SubagentSettings(delegation_mode="prefer"))
+    tools = ToolFacts(names=("sessions_spawn",))
+    found = await gathered(chosen)
+    task = SubagentFacts(task="Count.", depth=2)
+    main = assemble(Adapter.CLI, chosen, found, live(tools=tools))
+    helper = assemble(Adapter.CLI, chosen, found, live(tools=tools, session_key="agent:pell:subagent:7", subagent=task))
+    assert "You are a coordinator" in stable(main)
+    assert "You are a coordinator" not in stable(helper)
+
+
+async def test_a_heartbeat_in_a_group_knows_one_way_to_be_quiet(settings: AgentSettings) -> None:
+    """S25, S42, F7."""
+    chat = ChatFacts(channel="telegram", kind=ChatKind.GROUP, silence="allow")
+    found = await gathered(settings, trigger=Trigger.HEARTBEAT)
+    for ack, names, token in (
+        (Ack.TOKEN, TOOLS.names, "HEARTBEAT_OK"),
+        (Ack.TOOL, TOOLS.names, "HEARTBEAT_OK"),
+        (Ack.TOOL, (*TOOLS.names, "heartbeat_respond"), "call of heartbeat_respond"),
+    ):
+        beat = live(trigger=Trigger.HEARTBEAT, chat=chat, ack=ack, tools=ToolFacts(names=names))
+        text = assemble(Adapter.EMBEDDED, settings, found, beat).prompt.text
+        said = {each for each in ("NO_REPLY", "HEARTBEAT_OK", "call of heartbeat_respond") if each in text}
+        assert said == {token}
 
 
 @pytest.mark.parametrize(("provider", "friendly"), [("openai", False), ("", False), ("acme", True)])

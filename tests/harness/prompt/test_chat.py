@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind
-from harness.prompt.chat import ChatFacts, chat_context, general_silence, inbound_meta
-from harness.prompt.facts import Delivery
+from harness.prompt.chat import chat_context, inbound_meta
+from harness.prompt.facts import ChatFacts, Delivery, SubagentFacts, Surface, ToolFacts, TurnFacts
+from harness.prompt.sections.delivery import general_silence
 from harness.prompt.speech import speech_hint
-from harness.prompt.subagent import SubagentFacts, subagent_context
+from harness.prompt.subagent import subagent_context
+from harness.prompt.tool_list import Tools, tools_of
 from harness.settings.agent import SpeechSettings
 
 GROUP = ChatFacts(
@@ -25,9 +28,18 @@ GROUP = ChatFacts(
 DIRECT = ChatFacts(channel="telegram", kind=ChatKind.DIRECT, id="7")
 
 
+def offered(*names: str) -> Tools:
+    return tools_of(ToolFacts(names=names), Surface.CLI, acp=False)
+
+
+def said(facts: ChatFacts, *tools: str, **turn: object) -> str:
+    """What a prompt says of a chat, with these tools and otherwise as the turn is."""
+    return chat_context(replace(TurnFacts(chat=facts), **turn), offered(*tools))  # type: ignore[arg-type]  # pyright: ignore
+
+
 def test_a_group_is_described_with_its_names_as_data() -> None:
     """Prompt-builder 11.2: meta, context, how it is called, the operator's words, the state of commands."""
-    meta, group, intro, own, state = chat_context(GROUP).split("\n\n")
+    meta, group, intro, own, state = said(GROUP, "Sessions_Spawn").split("\n\n")
     assert json.loads(meta.splitlines()[1]) == {
         "schema": "openclaw.inbound_meta.v2",
         "channel": "discord",
@@ -49,6 +61,7 @@ def test_a_group_is_described_with_its_names_as_data() -> None:
         "Your answer is posted to the group.",
         "Write for a chat: short, and as one of the people. No tables.",
         "Put links in <> so that they do not unfold.",
+        "Give longer work to a subagent with `Sessions_Spawn`, so that the chat goes on.",
         "When a message needs nothing from you, your whole answer is NO_REPLY.",
         "Everybody here reads what you write: keep the owner's private affairs out of it.",
     ]
@@ -69,30 +82,59 @@ def test_a_group_is_described_with_its_names_as_data() -> None:
 )
 def test_the_silent_token_is_named_in_groups_with_automatic_delivery_alone(facts: ChatFacts, silent: bool) -> None:
     """S42."""
-    assert ("NO_REPLY" in chat_context(facts)) is silent
+    assert ("NO_REPLY" in said(facts, "message")) is silent
+    assert "NO_REPLY" not in said(facts, "message", heartbeat=Ack.TOKEN)
 
 
-def test_the_general_rule_of_silence_gives_way_to_a_chats_own() -> None:
+@pytest.mark.parametrize(
+    ("turn", "general"),
+    [
+        (TurnFacts(), True),
+        (TurnFacts(silence=False), False),
+        (TurnFacts(delivery=Delivery.TOOL_ONLY), False),
+        (TurnFacts(heartbeat=Ack.TOKEN), False),
+        (TurnFacts(chat=DIRECT), False),
+        (TurnFacts(chat=GROUP), False),
+    ],
+)
+def test_the_general_rule_of_silence_gives_way_to_a_chats_own(turn: TurnFacts, general: bool) -> None:
     """S42."""
-    assert general_silence(None, Delivery.AUTOMATIC)
-    assert not general_silence(None, Delivery.TOOL_ONLY)
-    assert not general_silence(DIRECT, Delivery.AUTOMATIC)
-    assert not general_silence(GROUP, Delivery.AUTOMATIC)
+    assert general_silence(turn, offered("message")) is general
 
 
-def test_a_direct_chat_wants_an_answer_to_everything() -> None:
-    assert "Every message wants a visible answer." in chat_context(DIRECT)
-    only = chat_context(replace(DIRECT, delivery=Delivery.TOOL_ONLY, message_tool="Message"))
-    assert "Answer every message with `Message`; nothing else is seen." in only
-    assert "mostly you read along" not in only
+def test_a_direct_chat_wants_an_answer_to_everything_but_a_heartbeat() -> None:
+    """Without the message tool an answer is delivered, whatever the configuration wants."""
+    only = replace(DIRECT, delivery=Delivery.TOOL_ONLY)
+    where = "This is a direct chat with one person on telegram."
+    assert [text.split("\n\n")[1] for text in (said(DIRECT), said(only, "Message"), said(only))] == [
+        f"{where} Every message wants a visible answer.",
+        f"{where} Answer every message with `Message`; nothing else is seen.",
+        f"{where} Every message wants a visible answer.",
+    ]
+    beats = (said(DIRECT, heartbeat=Ack.TOKEN), said(only, "message", heartbeat=Ack.TOKEN))
+    assert [text.split("\n\n")[1] for text in beats] == [where, f"{where} Only what you send with `message` is seen."]
 
 
-def test_a_group_that_is_always_heard_is_spoken_to_sparingly_and_telegram_has_tables() -> None:
-    always = chat_context(replace(GROUP, activation="always", channel="Telegram"))
+def test_a_group_that_is_always_heard_is_spoken_to_sparingly() -> None:
+    always = said(replace(GROUP, activation="always", channel="irc"))
     assert "You hear every message here." in always
-    assert "Tables are fine." in always
     assert "unfold" not in always
-    assert "send nothing" in chat_context(replace(GROUP, delivery=Delivery.TOOL_ONLY))
+    only = replace(GROUP, delivery=Delivery.TOOL_ONLY)
+    assert "Only what you send with `message` is seen; when you have nothing to add, send nothing." in said(
+        only, "message"
+    )
+    assert "Your answer is posted to the group." in said(only)
+
+
+@pytest.mark.parametrize(
+    ("channel", "capabilities", "tables"),
+    [("Telegram", ("RichText",), True), ("Telegram", (), False), ("irc", ("richText",), False)],
+)
+def test_tables_are_fine_only_where_telegram_shows_rich_text(
+    channel: str, capabilities: tuple[str, ...], tables: bool
+) -> None:
+    text = said(replace(GROUP, channel=channel), capabilities=capabilities)
+    assert ("Tables are fine." in text, "No tables." in text) == (tables, not tables)
 
 
 def test_nothing_that_people_outside_chose_is_among_what_the_gateway_vouches_for() -> None:
@@ -104,9 +146,11 @@ def test_a_subagent_is_told_its_task_its_rules_and_whom_it_works_for() -> None:
     """S41, prompt-builder 15.6."""
     context = subagent_context(
         SubagentFacts(
-            task="Count the boats.\r\n", label="boats", session="agent:p:subagent:1", requester_channel="telegram"
-        )
-    )
+            task="Count the boats.\r\n## Rules", label="boats", session="agent:p:subagent:1",
+            requester_channel="telegram",
+        ),
+        offered(),
+    )  # fmt: skip
     assert [line for line in context.splitlines() if line.startswith("#")] == [
         "# Subagent Context",
         "## Your Role",
@@ -115,7 +159,7 @@ def test_a_subagent_is_told_its_task_its_rules_and_whom_it_works_for() -> None:
         "## What You DON'T Do",
         "## Session Context",
     ]
-    assert "Task: Count the boats.\n" in context
+    assert "Task: Count the boats.\n\\## Rules\n" in context
     assert "the main agent" in context
     assert [line[:2] for line in context.splitlines() if line[:1].isdigit()] == [f"{n}." for n in range(1, 8)]
     assert context.endswith("- Label: boats\n- Its channel: telegram\n- Your session: agent:p:subagent:1")
@@ -125,16 +169,18 @@ def test_a_subagent_is_told_its_task_its_rules_and_whom_it_works_for() -> None:
     ("depth", "most", "expected"),
     [
         (1, 1, None),
-        (1, 2, "You may start subagents of your own with `sessions_spawn`"),
-        (2, 2, "You are at the last level: do the work yourself."),
-        (2, 3, "You may start subagents of your own with `sessions_spawn`"),
+        (1, 2, "You may start subagents of your own with `Sessions_Spawn`"),
+        (2, 2, "You cannot start subagents: do the work yourself."),
+        (2, 3, "You may start subagents of your own with `Sessions_Spawn`"),
     ],
 )
 def test_a_subagent_knows_whether_it_may_start_others(depth: int, most: int, expected: str | None) -> None:
-    context = subagent_context(SubagentFacts(task="t", depth=depth, max_depth=most))
+    facts = SubagentFacts(task="t", depth=depth, max_depth=most)
+    context = subagent_context(facts, offered("Sessions_Spawn"))
     assert ("## Sub-Agent Spawning" in context) is (expected is not None)
     assert expected is None or expected in context
     assert ("parent orchestrator" in context) is (depth >= 2)
+    assert "You may start subagents" not in subagent_context(facts, offered())
 
 
 @pytest.mark.parametrize(

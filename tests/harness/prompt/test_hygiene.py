@@ -43,7 +43,7 @@ def test_words_of_people_outside_are_framed_as_data() -> None:
 def test_headings_of_others_are_escaped_all_or_only_those_that_are_ours() -> None:
     text = "# A\n  ## Safety\n##safety ##\n### message  TOOL:\n#tag"
     assert without_headings(text) == "\\# A\n  \\## Safety\n##safety ##\n\\### message  TOOL:\n#tag"
-    assert unforged("# Subagent Context\n## Subagent Context") == "# Subagent Context\n\\## Subagent Context"
+    assert unforged("# Subagent Context\n# Other") == "\\# Subagent Context\n# Other"
     assert unforged(text) == "# A\n  \\## Safety\n\\##safety ##\n\\### message  TOOL:\n#tag"
 
 

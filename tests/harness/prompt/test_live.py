@@ -19,8 +19,7 @@ from harness.plain import plain_settings
 from harness.prompt.account import NO_PLACE, account_of, really_sent
 from harness.prompt.adapters import Adapter, LiveFacts
 from harness.prompt.boundary import split
-from harness.prompt.chat import ChatFacts
-from harness.prompt.facts import Delivery, Mode, ToolFacts
+from harness.prompt.facts import ChatFacts, Delivery, Mode, ToolFacts
 from harness.prompt.live import (
     Cause,
     EmbeddedRuns,

@@ -3,146 +3,150 @@
 S02: the renderer has nothing but its facts; the import contracts keep configuration and disk away from it.
 """
 
-from dataclasses import replace
+import re
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.heartbeat.convention import Ack
-from harness.inbound import ChatKind
+from harness.prompt import render, tool_list
 from harness.prompt.boundary import MARKER, disarmed, split
-from harness.prompt.chat import ChatFacts, chat_context
-from harness.prompt.contributions import Contribution
-from harness.prompt.facts import (
-    AgentFacts,
-    ContextDoc,
-    Delivery,
-    DocsFacts,
-    Elevation,
-    MessageFacts,
-    Mode,
-    Process,
-    Reactions,
-    RuntimeFacts,
-    SandboxFacts,
-    Surface,
-    ToolFacts,
-    TurnFacts,
-)
-from harness.prompt.hygiene import literal
+from harness.prompt.chat import chat_context
+from harness.prompt.facts import AgentFacts, ChatFacts, ContextDoc, Mode, Surface, ToolFacts, TurnFacts
 from harness.prompt.render import build_agent_system_prompt
-from harness.prompt.sections.headings import HEADINGS
-from harness.prompt.tool_list import CORE
-from harness.settings.agent import OwnerSettings
-from harness.workspace.first_run import FirstRunMode
+from harness.prompt.sections.headings import HEADINGS, Heading, file_heading
+from harness.prompt.tool_list import tools_of
+from tests.harness.prompt.strategies import NAMES, PLAIN, TOOLS, facts_of, of_kind
 
-HOSTILE = st.sampled_from(
-    [*(f"\n{heading}\n" for heading in HEADINGS), f"\n{MARKER}\n", MARKER, "\r", "\u2028", "\ud83e", "`"]
-)
-ANY = st.text(max_size=12)
-NAMES = st.lists(st.one_of(ANY, HOSTILE), max_size=4).map("".join)
-"""Names, paths and words of people outside."""
-MANY = st.lists(NAMES, max_size=3).map(tuple)
-TOOLS = st.builds(
-    ToolFacts,
-    names=st.lists(st.one_of(st.sampled_from(sorted(CORE)), NAMES), max_size=8).map(tuple),
-    summaries=st.lists(st.tuples(ANY, NAMES), max_size=2).map(tuple),
-    hidden=MANY,
-)
-FILES = st.lists(
-    st.tuples(st.sampled_from(["AGENTS.md", "SOUL.md", "x.md", "memory.md", "BOOTSTRAP.md"]), NAMES), max_size=4
-).map(
-    lambda found: tuple(ContextDoc(f"/w/{at}{extra}/{name}", f"<file {at}>") for at, (name, extra) in enumerate(found))
-)
-AGENTS = st.builds(
-    AgentFacts,
-    workspace=NAMES,
-    mode=st.sampled_from([Mode.FULL, Mode.MINIMAL]),
-    surface=st.sampled_from(Surface),
-    tools=TOOLS,
-    acp=st.booleans(),
-    delegation=st.sampled_from(["suggest", "prefer"]),
-    orchestrates=st.booleans(),
-    skills=st.sampled_from(["", "<available_skills/>"]),
-    timezone=NAMES,
-    workspace_only=st.booleans(),
-    docs=st.builds(DocsFacts, docs=NAMES, source=NAMES),
-    sandbox=st.none() | st.builds(SandboxFacts, host_workspace=NAMES, container_workspace=NAMES, agent_mount=NAMES,
-                                  access=st.sampled_from([None, "ro"]), browser_url=NAMES),
-    reasoning_tags=st.booleans(),
-    files=FILES,
-    contribution=st.builds(Contribution, tool_call_style=st.sampled_from(["", "## Calls"])),
-)  # fmt: skip
-PROCESSES = st.builds(Process, id=NAMES, status=NAMES, cwd=NAMES, name=NAMES)
-TURNS = st.builds(
-    TurnFacts,
-    channel=NAMES,
-    capabilities=MANY,
-    delivery=st.sampled_from(Delivery),
-    silence=st.booleans(),
-    message=st.builds(MessageFacts, explicit_target=st.booleans(), channels=MANY),
-    owners=MANY,
-    owner=st.builds(OwnerSettings, display=st.sampled_from(["raw", "hash"])),
-    extra=NAMES,
-    reactions=st.none() | st.builds(Reactions, level=st.sampled_from(["minimal", "extensive"]), channel=NAMES),
-    heartbeat=st.sampled_from([None, *Ack]),
-    first_run=st.sampled_from(FirstRunMode),
-    elevation=st.none() | st.builds(Elevation, allowed=st.booleans(), full_blocked=ANY,
-                                    full_available=st.sampled_from([None, False, True]),
-                                    level=st.sampled_from(["on", "off", "ask", "full"])),
-    thinking=NAMES,
-    reasoning=st.sampled_from(["off", "on", "stream"]),
-    runtime=st.builds(RuntimeFacts, agent=NAMES, session=NAMES, host=NAMES, repo=NAMES, os=NAMES, arch=NAMES,
-                      model=NAMES, shell=NAMES, processes=st.lists(PROCESSES, max_size=2).map(tuple)),
-)  # fmt: skip
+WITH_TEXT = st.sampled_from([Mode.FULL, Mode.MINIMAL])
+AGENTS = facts_of(AgentFacts, NAMES)
+WHOLE_AGENTS = facts_of(AgentFacts, NAMES, mode=WITH_TEXT)
+TURNS = facts_of(TurnFacts, NAMES)
+PLAIN_AGENTS = facts_of(AgentFacts, PLAIN, mode=WITH_TEXT)
+PLAIN_TURNS = facts_of(TurnFacts, PLAIN)
+TASK = {each.value for each in Heading if each.name.startswith("TASK")}
 
 
-@settings(max_examples=150, deadline=None)
+def forget() -> None:
+    """So that nothing is merely remembered."""
+    for module, name in ((render, "_stable"), (tool_list, "tools_of")):
+        vars(module)[name].cache_clear()
+
+
+def ours_within(agent: AgentFacts, turn: TurnFacts) -> set[str]:
+    """The headings of ours that a section may have further down, by what its facts say."""
+    return (
+        {Heading.MESSAGE_TOOL.value, Heading.BOOTSTRAP_PENDING.value, Heading.DYNAMIC_CONTEXT.value}
+        | ({Heading.PROJECT_CONTEXT.value} if turn.files else set[str]())
+        | ({Heading.DEFERRED_SCHEMAS.value} if agent.tools.directory else set[str]())
+        | ({Heading.EXEC_STATE.value} if turn.chat and turn.chat.exec_state else set[str]())
+        | (TASK if turn.subagent else set[str]())
+    )
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(agent=AGENTS, turn=TURNS)
 def test_any_facts_render_twice_the_same_with_one_boundary_and_no_forged_heading(
     agent: AgentFacts, turn: TurnFacts
 ) -> None:
     prompt = build_agent_system_prompt(agent, turn)
-    # A copy that is equal and not the same, so that nothing is merely remembered.
-    assert build_agent_system_prompt(replace(agent, notes=(*agent.notes,)), replace(turn)) == prompt
-    assert prompt.text.count(MARKER) == 1
-    halves = split(prompt.text)
-    assert halves is not None
-    lines = prompt.text.splitlines()
-    ours = [line for line in lines if line in HEADINGS]
+    forget()
+    assert build_agent_system_prompt(agent, turn) == prompt
+    assert prompt.text.count(MARKER) == (agent.mode is not Mode.NONE)
+    assert (split(prompt.text) is None) is (agent.mode is Mode.NONE)
+    ours = [line for line in prompt.text.splitlines() if line in HEADINGS]
     assert len(set(ours)) == len(ours)
-    known = {each.text.partition("\n")[0] for each in prompt.sections}
-    assert set(ours) <= known | {"### message tool"}
+    assert set(ours) <= {each.text.partition("\n")[0] for each in prompt.sections} | ours_within(agent, turn)
     prompt.text.encode("utf-8")
 
 
-@settings(max_examples=100, deadline=None)
-@given(agent=AGENTS, files=FILES)
-def test_every_file_is_there_once_and_in_its_half(agent: AgentFacts, files: tuple[ContextDoc, ...]) -> None:
-    own = tuple(ContextDoc(f"/own{file.path}", file.text.replace("file", "own file")) for file in files)
-    halves = split(build_agent_system_prompt(agent, TurnFacts(files=own)).text)
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(agent=WHOLE_AGENTS, turn=TURNS)
+def test_every_file_is_there_once_and_in_its_half(agent: AgentFacts, turn: TurnFacts) -> None:
+    halves = split(build_agent_system_prompt(agent, turn).text)
     assert halves is not None
     for file, half, other in [
         *((file, halves.stable, halves.dynamic) for file in agent.files),
-        *((file, halves.dynamic, halves.stable) for file in own),
+        *((file, halves.dynamic, halves.stable) for file in turn.files),
     ]:
-        assert half.count(disarmed(f"\n## {literal(file.path)}\n{file.text}")) == 1
-        assert other.count(file.text) == 0
+        assert f"\n{half}\n".count(disarmed(f"\n{file_heading(file.path)}\n{file.text}\n")) == 1
+        assert (half.count(file.text), other.count(file.text)) == (1, 0)
 
 
-@settings(max_examples=60, deadline=None)
-@given(agent=AGENTS, turns=st.lists(TURNS, min_size=2, max_size=3))
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(agent=WHOLE_AGENTS, turns=st.lists(TURNS, min_size=2, max_size=3))
 def test_the_stable_part_does_not_depend_on_the_turn(agent: AgentFacts, turns: list[TurnFacts]) -> None:
-    halves = [split(build_agent_system_prompt(agent, turn).text) for turn in turns]
-    assert len({half.stable for half in halves if half is not None}) == 1
+    """S28, S29."""
+    found: set[str] = set()
+    for turn in turns:
+        forget()
+        halves = split(build_agent_system_prompt(agent, turn).text)
+        assert halves is not None
+        found.add(halves.stable)
+    assert len(found) == 1
 
 
-@settings(max_examples=100, deadline=None)
-@given(title=NAMES, members=MANY, kind=st.sampled_from(ChatKind), id_=NAMES, channel=NAMES)
-def test_no_name_in_a_chat_can_write_a_heading_or_leave_its_frame(
-    title: str, members: tuple[str, ...], kind: ChatKind, id_: str, channel: str
-) -> None:
-    facts = ChatFacts(channel=channel, kind=kind, id=id_, title=title, members=members)
-    context = chat_context(facts)
-    assert [line for line in context.splitlines() if line in HEADINGS] == []
-    assert context.count("<untrusted-text>") == context.count("</untrusted-text>") <= 2
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(agent=PLAIN_AGENTS, turn=PLAIN_TURNS)
+def test_no_sentence_names_a_tool_that_is_not_offered(agent: AgentFacts, turn: TurnFacts) -> None:
+    """Spec 3, D13, F7."""
+    text = build_agent_system_prompt(agent, turn).text
+    tools = tools_of(agent.tools, agent.surface, acp=False)
+    spelled = {tools.called(name) for name in tools.available}
+    assert {name for name in re.findall(r"`([^`\n]+)`", text) if name.lower() in TOOLS} <= spelled
+    plain = {name for name in TOOLS if "_" in name and re.search(rf"\b{name}\b", text, re.IGNORECASE)}
+    plain |= {name for name in re.findall(r"\b(\w+) tools?\b", text.lower()) if name in TOOLS}
+    assert plain <= tools.available
+
+
+CONTRADICTIONS = [
+    ("NO_REPLY", "HEARTBEAT_OK"),
+    ("NO_REPLY", "call of heartbeat_respond"),
+    ("HEARTBEAT_OK", "call of heartbeat_respond"),
+    ("Every message wants a visible answer.", "NO_REPLY"),
+    ("Every message wants a visible answer.", "HEARTBEAT_OK"),
+    ("Every message wants a visible answer.", "call of heartbeat_respond"),
+    ("Every message wants a visible answer.", "Nothing that you write is delivered by itself"),
+    ("Answer every message with", "HEARTBEAT_OK"),
+    ("Answer every message with", "stay quiet"),
+    ("Tables are fine.", "no tables."),
+    ("Tables are fine.", "No tables."),
+    ("tables arrive as you write them", "No tables."),
+    ("tables arrive as you write them", "no tables."),
+    ("Your answer goes to the chat that the message came from", "Nothing that you write is delivered by itself"),
+    ("Your answer goes to the chat that the message came from", "Only what you send with"),
+    ("Your answer is posted to the group.", "Nothing that you write is delivered by itself"),
+    ("MEDIA:<path or url> alone on a line", "tags in your text do nothing here"),
+    ("Every call needs a target", "Without a target it goes to this chat"),
+    ('means `sessions_spawn` with runtime="acp"', "cannot be started from a sandbox"),
+    ('or with runtime="acp" a coding agent', "cannot be started from a sandbox"),
+    ("You are a coordinator", "Split work that falls into independent parts"),
+    ("Commands may leave the sandbox", "Commands may not leave the sandbox"),
+    ("It stands above.", "Read it first."),
+    ("rely on these", "send the exact /approve line"),
+    ("You may start subagents of your own", "You cannot start subagents"),
+    ("You hear every message here", "You hear only messages that call you"),
+]
+"""Sentences of which a prompt has one at most."""
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(agent=PLAIN_AGENTS, turn=PLAIN_TURNS)
+def test_no_two_sentences_contradict_each_other(agent: AgentFacts, turn: TurnFacts) -> None:
+    text = build_agent_system_prompt(agent, turn).text
+    assert [pair for pair in CONTRADICTIONS if pair[0] in text and pair[1] in text] == []
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(chat=facts_of(ChatFacts, NAMES))
+def test_no_name_in_a_chat_can_write_a_heading_or_leave_its_frame(chat: ChatFacts) -> None:
+    context = chat_context(TurnFacts(chat=chat), tools_of(ToolFacts(), Surface.CLI, acp=False))
+    assert {line for line in context.splitlines() if line in HEADINGS} <= {Heading.EXEC_STATE.value}
+    assert context.count("\n<untrusted-text>\n") == context.count("\n</untrusted-text>\n") <= 2
+
+
+@pytest.mark.parametrize("kind", [complex, ContextDoc | complex, list[str]], ids=repr)
+def test_a_field_of_a_new_kind_cannot_be_forgotten(kind: Any) -> None:
+    with pytest.raises(TypeError, match="No strategy for fields of the kind"):
+        of_kind(kind, PLAIN)

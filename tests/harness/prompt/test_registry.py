@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
@@ -86,6 +87,42 @@ def test_an_extension_that_fails_costs_only_its_own_lines() -> None:
         "The extension provider acme gave no contribution; it is left out.",
         "The extension channel irc failed (ValueError: no); it is left out.",
         "The extension memory wiki failed (ValueError: no); it is left out.",
+    ]
+
+
+def test_a_provider_is_asked_without_the_turn_for_what_is_to_stay_and_with_it_for_the_end() -> None:
+    """S07, S28."""
+    seen: list[ProviderContext] = []
+
+    def plugin(context: ProviderContext) -> Contribution:
+        seen.append(context)
+        said = f"{context.channel}/{context.trigger}/{len(context.capabilities)}/{context.base.dynamic_suffix}"
+        return Contribution(stable_prefix=said, dynamic_suffix=said, tool_call_style=said)
+
+    turn = replace(
+        CONTEXT, channel="irc", capabilities=("a",), trigger="heartbeat", base=Contribution(dynamic_suffix="beat")
+    )
+    found = Asked(Extensions(providers=(("acme", plugin),))).contributions(turn)
+    stays, ends = "//0/", "irc/heartbeat/1/beat"
+    assert found == [Contribution(stable_prefix=stays, tool_call_style=stays, dynamic_suffix=ends)]
+    assert seen == [CONTEXT, turn]
+
+
+def test_what_is_to_stay_is_asked_once_and_again_only_after_a_failure() -> None:
+    moods = iter(["broken", "first", "suffix", "second", "third"])
+
+    def moody(_: object) -> Contribution:
+        mood = next(moods)
+        if mood == "broken":
+            raise ValueError(mood)
+        return Contribution(stable_prefix=mood, dynamic_suffix=mood)
+
+    extensions = Extensions(providers=(("acme", moody),))
+    prompts = [Asked(extensions).contributions(CONTEXT) for _ in range(3)]
+    assert prompts == [
+        [Contribution(dynamic_suffix="first")],
+        [Contribution(stable_prefix="suffix", dynamic_suffix="second")],
+        [Contribution(stable_prefix="suffix", dynamic_suffix="third")],
     ]
 
 

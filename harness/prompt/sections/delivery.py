@@ -1,0 +1,65 @@
+"""Where an answer goes, and how a turn may stay silent: what several sections must not say differently.
+
+Pure.
+"""
+
+from harness.heartbeat.convention import Ack
+from harness.heartbeat.wording import ack_convention
+from harness.inbound import ChatKind
+from harness.prompt.facts import Delivery, TurnFacts
+from harness.prompt.hygiene import capability_ids
+from harness.prompt.tool_list import Tools
+
+
+def channel_of(turn: TurnFacts) -> str:
+    """The channel's name as it was given; empty for none."""
+    return turn.chat.channel if turn.chat else turn.channel
+
+
+def channel_id(turn: TurnFacts) -> str:
+    """The channel's name in the form in which names are compared."""
+    return channel_of(turn).strip().lower()
+
+
+def tool_only(turn: TurnFacts, found: Tools) -> bool:
+    """Whether nothing is seen but what the message tool sends.
+
+    Without the tool an answer is delivered, whatever the configuration wants.
+    """
+    return (turn.chat.delivery if turn.chat else turn.delivery) is Delivery.TOOL_ONLY and found.has("message")
+
+
+def is_direct(turn: TurnFacts) -> bool:
+    """Whether the turn answers one person, who waits for it."""
+    return turn.chat is not None and turn.chat.kind is ChatKind.DIRECT and turn.heartbeat is None
+
+
+def rich_text(turn: TurnFacts) -> bool:
+    """Whether Telegram shows what is written here as rich text, tables among it."""
+    return channel_id(turn) == "telegram" and "richtext" in capability_ids(turn.capabilities)
+
+
+def general_silence(turn: TurnFacts, found: Tools) -> bool:
+    """Whether the general rule of silent replies applies: only where nothing else states one (S42).
+
+    A chat's own context does, a heartbeat has a convention of its own, and where the message tool alone is seen,
+    silence is to send nothing.
+    """
+    return turn.silence and turn.chat is None and not tool_only(turn, found) and turn.heartbeat is None
+
+
+def group_silence(turn: TurnFacts, found: Tools) -> bool:
+    """Whether this group's context names the silent token."""
+    chat = turn.chat
+    return (
+        chat is not None
+        and chat.kind is ChatKind.GROUP
+        and chat.silence == "allow"
+        and not tool_only(turn, found)
+        and turn.heartbeat is None
+    )
+
+
+def acknowledgement(found: Tools, turn: TurnFacts) -> Ack | None:
+    """How this heartbeat says that all is quiet: by the tool only where it is offered; None on other turns."""
+    return ack_convention(found.available) if turn.heartbeat is Ack.TOOL else turn.heartbeat

@@ -1,0 +1,191 @@
+"""Facts whose values are not of the declared kind are put right, so that nothing configured can break a prompt.
+
+Pure. The types are checked where facts are made; what a configuration, a plugin or a gateway in another language puts
+into them is not. A value that stands for the right one (a list for a tuple, "Full" for "full", a number for a text) is
+converted, any other one becomes the field's default, and a part that cannot be without it is left out.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from enum import Enum
+from functools import cache
+from pathlib import PurePath
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+Facts = TypeVar("Facts")
+_Check: TypeAlias = Callable[[object], object]
+_AS_TEXT: Final = (int, float, PurePath)
+"""What becomes a text by itself; a list or an object would only show how it is made."""
+
+
+class _UnsoundError(Exception):
+    """Nothing of the declared kind can be made of a value."""
+
+
+def sound(facts: Facts) -> Facts:
+    """Return facts in which every value is of its declared kind: the same object where that held already.
+
+    Raises nothing, unless a field that has no default is beyond repair in `facts` itself; texts never are.
+    """
+    changed: dict[str, object] = {}
+    kind = cast("type", type(facts))
+    for name, check in _checks(kind):
+        value: object = getattr(facts, name)
+        kept = check(value)
+        if kept is not value:
+            changed[name] = kept
+    return cast("Facts", replace(cast("Any", facts), **changed)) if changed else facts
+
+
+@cache
+def _checks(kind: type) -> tuple[tuple[str, _Check], ...]:
+    hints = get_type_hints(kind)
+    found = fields(cast("Any", kind))
+    return tuple((each.name, _or_default(_check_of(hints[each.name]), each)) for each in found if each.init)
+
+
+def _or_default(check: _Check, of: "Field[Any]") -> _Check:
+    if of.default is MISSING and of.default_factory is MISSING:
+        return check
+
+    def checked(value: object) -> object:
+        try:
+            return check(value)
+        except _UnsoundError:
+            return of.default if of.default_factory is MISSING else of.default_factory()
+
+    return checked
+
+
+def _check_of(kind: object) -> _Check:
+    origin = get_origin(kind)
+    if kind is str:
+        return _text
+    if kind is bool or kind is int:
+        return _number(kind)
+    if origin is Literal:
+        return _one_of({each: each for each in get_args(kind)})
+    if origin in (Union, UnionType):
+        return _optional([_check_of(each) for each in get_args(kind) if each is not NoneType])
+    if origin is tuple:
+        return _tuple(get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _one_of({**{each.value: each for each in kind}, **{each: each for each in kind}})
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _facts(kind)
+    raise TypeError(f"sound() does not know values of the kind {kind}.")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, _AS_TEXT) and not isinstance(value, bool) else ""
+
+
+def _number(kind: type) -> _Check:
+    def checked(value: object) -> object:
+        if type(value) is kind:
+            return value
+        if isinstance(value, int | float) and value == value and abs(value) != float("inf"):
+            return kind(value)
+        raise _UnsoundError
+
+    return checked
+
+
+def _one_of(choices: Mapping[Any, Any]) -> _Check:
+    def checked(value: object) -> object:
+        try:
+            if value in choices:
+                return choices[value]
+        except TypeError:  # what has no hash is none of them
+            raise _UnsoundError from None
+        plain = value.strip().lower() if isinstance(value, str) else None
+        if plain in choices:
+            return choices[plain]
+        raise _UnsoundError
+
+    return checked
+
+
+def _optional(checks: list[_Check]) -> _Check:
+    """One of several kinds, or none."""
+
+    def checked(value: object) -> object:
+        if value is None:
+            return None
+        for check in checks:
+            try:
+                return check(value)
+            except _UnsoundError:
+                continue
+        return None
+
+    return checked
+
+
+def _tuple(kinds: tuple[object, ...]) -> _Check:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return _many(_check_of(kinds[0]), pairs=get_origin(kinds[0]) is tuple)
+    checks = [_check_of(kind) for kind in kinds]
+
+    def checked(value: object) -> object:
+        given = _row(value)
+        if len(given) != len(checks):
+            raise _UnsoundError
+        return _unless_same(value, tuple(check(each) for check, each in zip(checks, given, strict=True)))
+
+    return checked
+
+
+def _many(check: _Check, *, pairs: bool) -> _Check:
+    def checked(value: object) -> object:
+        return _unless_same(value, tuple(_kept(check, _elements(value, pairs=pairs))))
+
+    return checked
+
+
+def _elements(value: object, *, pairs: bool) -> Sequence[object]:
+    """What a value that should be a row of values holds; a text alone is the only one of its row."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Mapping):
+        given = cast("Mapping[object, object]", value)
+        return tuple(given.items()) if pairs else tuple(given)
+    if isinstance(value, set | frozenset):
+        return sorted(cast("set[object]", value), key=repr)
+    return _row(value)
+
+
+def _row(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+
+
+def _unless_same(value: object, kept: tuple[object, ...]) -> object:
+    """The value itself where nothing had to be put right."""
+    if not isinstance(value, tuple):
+        return kept
+    given = cast("tuple[object, ...]", value)
+    return given if len(kept) == len(given) and all(map(_same, kept, given)) else kept
+
+
+def _kept(check: _Check, values: Iterable[object]) -> Iterable[object]:
+    for value in values:
+        try:
+            yield check(value)
+        except _UnsoundError:
+            continue
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other
+
+
+def _facts(kind: type) -> _Check:
+    def checked(value: object) -> object:
+        if not isinstance(value, kind):
+            raise _UnsoundError
+        return sound(value)
+
+    return checked
