@@ -1,7 +1,6 @@
 """Which conversation of a backend belongs to which chat, and what was said there, kept over restarts.
 
-SQLite in WAL mode, readable by the owner alone, and used by one process at a time. Every call is one short transaction
-in a worker thread.
+SQLite in WAL mode, readable by the owner alone, and used by one process at a time. Every call is one short transaction.
 """
 
 import errno
@@ -106,7 +105,7 @@ class Bindings:
             _put(connection, binding, heard=heard)
             return heard, last
 
-        heard, self._last[key] = await self._database.run(write)
+        heard, self._last[key] = await self._database.run_small(write)
         return heard
 
     async def mirror(self, session_key: str, spoken: Spoken) -> None:

@@ -55,7 +55,7 @@ _INSERT: Final = (
 _LAST: Final = "SELECT COALESCE(MAX(seq), 0) FROM transcript WHERE session_key = ?"
 _UNHEARD: Final = (
     "SELECT said, answered, kind, conversation, turn, said_at FROM transcript"
-    " WHERE session_key = ? AND seq > ? AND conversation != ? ORDER BY seq DESC"
+    " WHERE session_key = ? AND seq > ? AND (conversation != ? OR conversation = '') ORDER BY seq DESC"
 )
 
 

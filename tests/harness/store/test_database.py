@@ -1,14 +1,18 @@
 """A store that is damaged, locked or full loses no turn, and says what became of it."""
 
+import signal
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from harness.errors import StoreError
 from harness.store.bindings import bindings_at
 from harness.store.bound import Binding
+from harness.store.database import CHECKPOINT_EVERY
 from harness.store.transcript import Spoken
 
 BOUND = Binding("codex", "chat", "thread")
@@ -109,3 +113,35 @@ async def test_a_store_whose_lock_cannot_be_made_is_named_before_anything_runs(t
     with pytest.raises(StoreError, match=f"^The store {tmp_path}/bridge.sqlite cannot be used: .*Is a directory"):
         async with bindings_at(tmp_path / "bridge.sqlite"):
             raise NotImplementedError
+
+
+async def test_the_log_does_not_grow_with_the_turns(tmp_path: Path) -> None:
+    sizes: list[int] = []
+    async with bindings_at(tmp_path / "bridge.sqlite") as store:
+        for number in range(3 * CHECKPOINT_EVERY):
+            await store.record(BOUND, Spoken(said=f"question {number}", answered="An answer of some length. " * 8))
+            if number % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1:
+                sizes.append((tmp_path / "bridge.sqlite-wal").stat().st_size)
+    assert sizes[-1] <= 2 * sizes[0]
+
+
+async def test_words_outlive_a_gateway_that_is_killed_right_after_they_were_kept(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys, anyio\nfrom pathlib import Path\n"
+        "from harness.store.bindings import bindings_at\nfrom harness.store.bound import Binding\n"
+        "from harness.store.transcript import Spoken\n"
+        "async def main():\n"
+        "    async with bindings_at(Path(sys.argv[1])) as store:\n"
+        "        await store.record(Binding('codex', 'chat', 'thread'), Spoken(said='heron', answered='osprey'))\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "anyio.run(main)\n"
+    )
+    path = tmp_path / "bridge.sqlite"
+    killed = await anyio.run_process([sys.executable, "-c", code, str(path)], check=False)
+    assert (killed.returncode, killed.stderr) == (-signal.SIGKILL, b"")
+    async with bindings_at(path) as store:
+        (kept,) = await store.unheard("chat", "", 0)
+        found = await store.get("codex", "chat")
+    assert (kept.said, kept.answered) == ("heron", "osprey")
+    assert found is not None
+    assert (found.conversation, found.holds.heard) == ("thread", 1)
