@@ -262,7 +262,9 @@ def login_command(home: Home, agent: str, environ: Mapping[str, str] | None = No
         agent: The agent's id.
         environ: The environment that the command would run in; the process's own by default.
     """
-    if _AGENT_ID.fullmatch(agent) and home == own_home(state_dir(environ), agent):
+    # Most turns never need the command, so the state folder is not looked for in vain.
+    is_like_own = home.owned and home.path.parts[-2:] == (agent, "codex-home") and _AGENT_ID.fullmatch(agent)
+    if is_like_own and home == own_home(state_dir(environ), agent):
         return f"codex-bridge login --agent {agent}"
     name = "user" if home.path == user_codex_home(environ) else shlex.quote(str(home.path))
     return f"codex-bridge login --codex-home {name}"

@@ -5,14 +5,16 @@ word (protocol reference, section 1.1) and a typo would never be noticed. A rece
 does not know and requires next to nothing, because an old client meets new servers.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
 from codex_bridge.rpc import JsonObject
+from harness.lean_models import LeanModel
 
 RawJson: TypeAlias = Any
 """JSON that we pass on or look into by hand. (The recursive `Json` cannot be a pydantic field.)"""
@@ -23,7 +25,7 @@ Params = TypeVar("Params", bound="Sent")
 Result = TypeVar("Result", bound="Received")
 
 
-class Sent(BaseModel):
+class Sent(LeanModel):
     """Parameters or an answer of ours. One left at its default of None is not sent; None when given is sent as null.
 
     Raises:
@@ -37,7 +39,6 @@ class Sent(BaseModel):
         extra="forbid",
         strict=True,
         frozen=True,
-        defer_build=True,
     )
 
     _constants: ClassVar[frozenset[str]] = frozenset()
@@ -63,12 +64,10 @@ class Variant(Sent):
         self.__pydantic_fields_set__.update(self._constants)
 
 
-class Received(BaseModel):
+class Received(LeanModel):
     """Something the app-server said."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_alias=True, extra="ignore", frozen=True, defer_build=True
-    )
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_alias=True, extra="ignore", frozen=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +79,9 @@ class OrElse:
 
     fallback: object
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def core_schema(self, inner: Callable[[], CoreSchema]) -> CoreSchema:
         """Have the core do it: a validator of ours would be called for each of these details on every turn."""
-        return core_schema.with_default_schema(handler(source), default=self.fallback, on_error="default")
+        return core_schema.with_default_schema(inner(), default=self.fallback, on_error="default")
 
 
 @dataclass(frozen=True, slots=True)

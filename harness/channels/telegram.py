@@ -3,14 +3,16 @@
 Pure. Reads a text message of a private chat; anything else is refused with a sentence that names what it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic_core import CoreSchema, core_schema
 
 from harness.errors import PayloadError, UnsupportedPayloadError
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.lean_models import LeanModel
 
 CHANNEL: Final = "telegram"
 
@@ -25,8 +27,15 @@ _LAST_SECOND: Final = 253_402_300_799
 """The end of the year 9999, the last that Python's calendar has."""
 
 
-class _Received(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+class _Second:
+    """Marks a Unix time that Python's calendar has."""
+
+    def core_schema(self, _inner: Callable[[], CoreSchema]) -> CoreSchema:
+        return core_schema.int_schema(ge=0, le=_LAST_SECOND)
+
+
+class _Received(LeanModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class _User(_Received):
@@ -44,17 +53,17 @@ class _Chat(_Received):
 
 
 class _Message(_Received):
-    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     message_id: int
-    date: int = Field(ge=0, le=_LAST_SECOND)
+    date: Annotated[int, _Second()]
     chat: _Chat
     sender: _User | None = Field(default=None, alias="from")
     text: str | None = None
 
 
 class _Update(_Received):
-    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     update_id: int
     message: _Message | None = None
