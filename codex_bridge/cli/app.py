@@ -18,6 +18,7 @@ from codex_bridge.cli import (
     demo,
     doctor,
     heartbeat,
+    job,
     lanes,
     login,
     new_workspace,
@@ -58,6 +59,7 @@ app.command("login", cls=ruled(*login.RULES))(login.command)
 app.command("context", cls=ruled(*context.RULES))(context.command)
 app.command("prompt", cls=ruled(*prompt.RULES))(prompt.command)
 app.command("status", cls=ruled())(status.command)
+app.command("job", cls=ruled(*job.RULES))(job.command)
 app.command("heartbeat", cls=ruled(*heartbeat.RULES))(heartbeat.command)
 app.command("doctor", cls=ruled())(doctor.command)
 app.add_typer(skills.app, name="skills")

@@ -168,6 +168,26 @@ def test_a_heartbeat_is_run_once_and_what_would_be_delivered_is_printed(codex: C
     assert off.stderr.startswith("[skipped: this agent has no heartbeats: ")
 
 
+def test_a_scheduled_prompt_runs_and_what_its_chat_would_be_told_is_printed(codex: CodexBinary, state: Path) -> None:
+    words = ("job", "--prompt", "Count the boats.", *gateway(state, "{}"))
+    done = run(codex, state, *words, "--light")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "The loopback model received: Count the boats.\n")
+    full, again, light = (
+        json.loads(run(codex, state, *words, "--json", *more).stdout) for more in ((), (), ("--light",))
+    )
+    assert (full["status"], full["error"], full["text"]) == (
+        "told",
+        "",
+        "The loopback model received: Count the boats.",
+    )
+    assert full["thread"] == again["thread"] != light["thread"]
+    wrong = run(codex, state, *words, "--name", "a:b")
+    assert (wrong.returncode, wrong.stderr) == (
+        2,
+        "codex-bridge: --name 'a:b' is no name of a job, which has letters, digits, - and _ only.\n",
+    )
+
+
 def test_heartbeats_run_on_their_own_until_somebody_stops_them(codex: CodexBinary, state: Path) -> None:
     words = ("heartbeat", "--watch", "--json", *gateway(state, "{every: '1s'}"))
     command = [sys.executable, "-m", "codex_bridge", *words]

@@ -18,6 +18,16 @@ from codex_bridge.loopback.script import Action, CallTool, Reply, Wait, always, 
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.base import Method, Received, Sent
 from codex_bridge.wire.requests import ThreadResumeParams, ThreadStartParams, TurnStartParams
+from harness.heartbeat import (
+    Alert,
+    Ended,
+    Gateway,
+    HeartbeatEvent,
+    HeartbeatRunner,
+    HeartbeatSettings,
+    Place,
+    Target,
+)
 from harness.json_value import Json
 from harness.layers import LayerName
 from harness.memory.index import MemoryIndex
@@ -29,6 +39,7 @@ from tests.support.real import beat_of, count, message, places, stage
 
 PERSONAL = ("AGENTS_M11", "TOOLS_M55", "SOUL_M22", "IDENT_M33", "USER_M44", "SKILL_M88", "MEM_M77", "HEART_M66")
 PROMPT = "Water the ferns.\n\n- 2 l each,  no more \n"
+NEWS: Json = {"outcome": "needs_attention", "notify": True, "summary": "It is hot.", "notificationText": "38 degrees!"}
 NOTHING: Json = {"outcome": "no_change", "notify": False, "summary": "All is well."}
 
 
@@ -263,3 +274,51 @@ async def test_a_turn_with_a_limit_of_its_own_ends_by_it(codex: CodexBinary, sta
         run = replace(beat_of("Check.", first), seconds=0.3)
         ended = await (await play.agent.heartbeat(run, key="b:1")).turn.result()
     assert (ended.outcome, ended.error) == (Outcome.FAILED, "The turn was stopped after 0.3 s (turn deadline).")
+
+
+@pytest.mark.parametrize("beside", [True, False])
+async def test_a_chat_knows_what_a_heartbeat_told_it_and_hears_it_once(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox, beside: bool
+) -> None:
+    """Issue 5, 6: said beside the chat, it is quoted with the next message; said in it, the history has it."""
+    sent: list[Alert] = []
+    told: list[HeartbeatEvent] = []
+
+    async def send(alert: Alert) -> None:
+        sent.append(alert)
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1]
+        if last.text.startswith("Heartbeat check."):
+            return Reply((CallTool("heartbeat_respond", NEWS),))
+        return say("Yes.")
+
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        key = first.request.session_key
+        settings = play.agent.gatherer.settings
+        heartbeat = HeartbeatSettings(isolated_session=beside, light_context=beside)
+        play.agent.gatherer.settings = replace(settings, heartbeat=heartbeat)
+        runner = HeartbeatRunner(
+            play.agent,
+            Gateway(
+                place=lambda: Place(session_key=key, target=Target(channel="telegram", chat="7")),
+                deliver=send,
+                tell=told.append,
+                unfinished=lambda: play.harness.unfinished,
+                mirror=play.bindings.mirror,
+            ),
+            state / "heartbeat.json",
+        )
+        while play.harness.unfinished:  # the first turn has its answer and is being written down
+            await anyio.lowlevel.checkpoint()
+        runner.wake()
+        ended = await runner.attempt()
+        for number, text in (("2", "two"), ("3", "three")):
+            await play.ask(text, number=number)
+    assert isinstance(ended, Ended), told
+    assert [alert.text for alert in sent] == ["38 degrees!"]
+    two, three = (of_turn(play.model.requests, text) for text in ("two", "three"))
+    assert [count(each, "38 degrees!") for each in (two, three)] == [1, 1]
+    assert count(two, "You wrote, from a heartbeat:") == (1 if beside else 0)

@@ -137,6 +137,7 @@ WITH_AGENT = [
 
 NEEDED = {
     ("turn",): ("--payload", "update.json"),
+    ("job",): ("--prompt", "Count the boats."),
     ("threads", "adopt"): ("thread-1", "agent:main:telegram:direct:7"),
     ("threads", "forget"): ("agent:main:telegram:direct:7",),
 }

@@ -1,0 +1,99 @@
+"""`codex-bridge job`: run a scheduled prompt as a gateway's clock would, and print what its chat would be told."""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated, Final
+
+import anyio
+import typer
+
+from codex_bridge.cli.options import CHANNEL, like
+from codex_bridge.cli.setup import (
+    LOOPBACK_MODEL,
+    AgentOption,
+    CodexOption,
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    Running,
+    WorkspaceOption,
+    configured,
+    running,
+    warn_of,
+)
+from codex_bridge.cli.turn import echo
+from codex_bridge.home import state_dir
+from codex_bridge.loopback.model import loopback_model
+from codex_bridge.masking import mask
+from harness.scheduled import Job, JobResult, JobStatus, run_job
+from harness.workspace.folder import check_folder
+
+RULES: Final = (like("--name", CHANNEL, "name of a job, which has letters, digits, - and _ only"),)
+
+
+def command(
+    prompt: Annotated[str, typer.Option("--prompt", help="What is to be done.")],
+    name: Annotated[str, typer.Option("--name", help="The job; its runs share a conversation.")] = "once",
+    light: Annotated[
+        bool, typer.Option("--light", help="The prompt alone, without the workspace and the runs before.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    config: ConfigOption = None,
+    agent: AgentOption = None,
+    loopback: Annotated[
+        bool, typer.Option("--loopback", help="Let a local stand-in play the model; needs no account.")
+    ] = False,
+    model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
+    codex: CodexOption = None,
+    codex_home: HomeOption = "own",
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scheduled prompt, and print what its chat would be told."""
+    found = configured(config, agent, workspace)
+    warn_of(found)
+    check_folder(found.settings.workspace)
+    job = Job(prompt=prompt, session_key=f"agent:{found.settings.id}:cron:{name}", light=light)
+    root = state_dir() / "loopback" if loopback else state_dir()
+    how = partial(running, found.settings, codex=codex, codex_home=codex_home, codex_config=found.codex, root=root)
+    done = anyio.run(_run, job, how, loopback, model)
+    if as_json:
+        print(json.dumps(as_data(done), ensure_ascii=False, indent=2))
+    elif done.status is JobStatus.TOLD:
+        print(done.text)
+    else:
+        silent = done.status is JobStatus.SILENT
+        print("[The agent chose to say nothing.]" if silent else f"codex-bridge: {done.error}", file=sys.stderr)
+    raise typer.Exit(1 if done.status is JobStatus.FAILED else 0)
+
+
+def as_data(done: JobResult) -> dict[str, object]:
+    """What `--json` prints."""
+    result = done.result
+    return {
+        "status": done.status.value,
+        "text": done.text,
+        "error": done.error,
+        "detail": mask(result.detail) if result else "",
+        "thread": result.conversation if result else "",
+        "turn": result.turn if result else "",
+    }
+
+
+async def _run(
+    job: Job, how: Callable[..., AbstractAsyncContextManager[Running]], loopback: bool, model: str | None
+) -> JobResult:
+    async with AsyncExitStack() as stack:
+        provider = None
+        if loopback:
+            provider = (await stack.enter_async_context(loopback_model(echo))).provider
+            model = model or LOOPBACK_MODEL
+        live = await stack.enter_async_context(how(provider=provider, model=model))
+
+        async def nobody(text: str) -> None:
+            """Whoever runs this reads it; no chat is told."""
+
+        return await run_job(live.agent, job, key=f"job:{datetime.now(UTC).isoformat()}", deliver=nobody)
