@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic
 
-from harness.conversations import Carried, Conversations
+from harness.conversations import Carried, Conversations, Held
 from harness.gather import Gathered, Gatherer, Situation
 from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind, InboundMessage
@@ -147,7 +147,7 @@ class Agent(Generic[TurnT]):
             may_vanish = Trace(responder, settings.heartbeat.ack_max_chars)
         on_end = None
         if not apart:
-            on_end = self.conversations.begin(session_key, None if heartbeat else _carried(gathered))
+            on_end = self.conversations.begin(session_key, None if heartbeat else _carried(gathered, situation.held))
         return Beat(
             self.harness.start(
                 TurnRequest(
@@ -173,12 +173,9 @@ class Agent(Generic[TurnT]):
         )
 
 
-def _carried(gathered: Gathered) -> Carried:
-    return Carried(
-        files=gathered.carries_files,
-        cuts_told=gathered.truncation.seen if gathered.truncation else (),
-        refresh=gathered.composition.get(LayerName.REFRESH) is not None,
-    )
+def _carried(gathered: Gathered, held: Held) -> Carried:
+    # A turn that was gathered for a compacted conversation says what there is to say of that, if only nothing.
+    return Carried(files=gathered.carries_files, cuts_told=gathered.cuts_told, refresh=held.compacted)
 
 
 def _words(message: InboundMessage, audience: Audience) -> Layer:

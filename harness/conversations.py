@@ -1,12 +1,14 @@
 """What each conversation of an agent holds, as far as the next turn depends on it.
 
-Pure: a turn says what it carries when it begins, and its result says whether that was heard. Kept for the life of the
-process; after a restart a conversation counts as one that was told nothing, so that nothing is missing from it.
+Pure: a turn says what it carries when it begins, and its result says whether that was heard. Who makes the
+`Conversations` may keep them over restarts, see `harness.store.held_file`; a conversation of which nothing is known
+counts as one that was told nothing, so that nothing is missing from it.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from harness.turns import Outcome, TurnResult
@@ -44,10 +46,20 @@ class Carried:
 
 
 class Conversations:
-    """The conversations of one agent, by session key."""
+    """The conversations of one agent, by session key.
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, Held] = OrderedDict()
+    Args:
+        known: What is known of them already.
+        keep: Called with all that is worth keeping whenever that changes.
+    """
+
+    def __init__(
+        self,
+        known: Mapping[str, Held] = MappingProxyType({}),
+        keep: Callable[[Mapping[str, Held]], None] = lambda _: None,
+    ) -> None:
+        self._known = OrderedDict(known)
+        self._keep = keep
         self._running: dict[str, int] = {}
 
     def held(self, session_key: str) -> Held:
@@ -57,7 +69,7 @@ class Conversations:
 
     def forget(self, session_key: str) -> None:
         """The next turn begins a new conversation."""
-        self._known.pop(session_key, None)
+        self._put(session_key, NOTHING)
 
     def begin(self, session_key: str, carried: Carried | None) -> Callable[[TurnResult], None]:
         """Note that a turn begins; the answer is to be called once with its result, before the next turn begins.
@@ -74,12 +86,22 @@ class Conversations:
                 self._running[session_key] = left
             else:
                 del self._running[session_key]
-            self._known[session_key] = _after(self._known.get(session_key, NOTHING), carried, result)
-            self._known.move_to_end(session_key)
-            if len(self._known) > MOST_CONVERSATIONS:
-                self._known.popitem(last=False)
+            self._put(session_key, _after(self._known.get(session_key, NOTHING), carried, result))
 
         return ended
+
+    def _put(self, session_key: str, held: Held) -> None:
+        before = self._known.get(session_key, NOTHING)
+        self._known[session_key] = held
+        self._known.move_to_end(session_key)
+        if len(self._known) > MOST_CONVERSATIONS:
+            self._known.popitem(last=False)
+        if before != held and (_is_worth_keeping(before) or _is_worth_keeping(held)):
+            self._keep({key: each for key, each in self._known.items() if _is_worth_keeping(each)})
+
+
+def _is_worth_keeping(held: Held) -> bool:
+    return held.holds_files or bool(held.cuts_told) or held.compacted
 
 
 def _after(before: Held, carried: Carried | None, result: TurnResult) -> Held:

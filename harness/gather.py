@@ -116,7 +116,9 @@ class Gathered:
     notices: tuple[Notice, ...]
     limits: FileLimits
     carries_files: bool
-    """The workspace's files were not kept from the turn as a whole."""
+    """A conversation that hears the turn need not be told the files again, by `contextInjection`."""
+    cuts_told: tuple[str, ...]
+    """Signatures of the cut files that a conversation that hears the turn was told of; only where once is enough."""
     truncation: "TruncationReport | None"
     """What was cut and whether the model is told; None when everything fitted."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -321,7 +323,8 @@ class Gatherer:
             first_run=first_run,
             notices=(*found.notices, *context.notices, *_refusals(environment), *self._plugin_problems),
             limits=settings.files.limits,
-            carries_files=skipped is None and not situation.light,
+            carries_files=self._skips and skipped is None and not situation.light,
+            cuts_told=truncation.seen if truncation and self._tells_once else (),
             truncation=truncation,
             environment=environment.values if environment else {},
         )

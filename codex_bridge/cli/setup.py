@@ -23,6 +23,7 @@ from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.config import Config, load_config, resolve_agent, this_machine
 from harness.config.roster import agent_id_of, agent_ids, default_agent_id
+from harness.conversations import Conversations
 from harness.errors import HarnessError
 from harness.gather import Gatherer
 from harness.memory.index import MemoryIndex
@@ -30,6 +31,7 @@ from harness.plain import in_workspace
 from harness.settings.agent import AgentSettings
 from harness.standard_tools import StandardTools
 from harness.store.bindings import bindings_at
+from harness.store.held_file import HeldFile
 from harness.toolbox import Without
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
@@ -210,5 +212,13 @@ async def running(
             await harness.ready()
             # What the model is told of its tools, and how a heartbeat ends, must not name one that it does not have.
             tools = Without(StandardTools(settings, index, model=model), threads.without_tools)
-            agent = Agent(harness, gatherer, model=model or choice.model, effort=choice.effort, toolbox=tools)
+            told = HeldFile(folder)
+            agent = Agent(
+                harness,
+                gatherer,
+                model=model or choice.model,
+                effort=choice.effort,
+                toolbox=tools,
+                conversations=Conversations(told.load(), told.keep),
+            )
             yield Running(agent, harness, launch)

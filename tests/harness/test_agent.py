@@ -1,3 +1,4 @@
+import stat
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ import pytest
 
 from harness.agent import Agent
 from harness.config import Surroundings, read_config, resolve_agent
+from harness.conversations import Conversations, Held
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
 from harness.habits import Habits
@@ -27,6 +29,7 @@ from harness.layers import LayerName, Lifetime
 from harness.memory.access import Audience
 from harness.plain import in_workspace, plain_settings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
+from harness.store.held_file import HeldFile
 from harness.toolbox import ToolTurn
 from harness.tools import Tool, ToolResult
 from harness.turns import Outcome, Trigger, TurnEvent, TurnRequest, TurnResult
@@ -503,3 +506,59 @@ async def test_a_tools_result_is_as_long_as_the_agent_may_read(tmp_path: Path, c
     result = await request.tools[0].call({})
     assert (utf16_units(result.text) <= most, result.success) == (True, True)
     assert result.text.endswith("[cut: the whole has 400 characters; ask for less at a time]") is (most < 400)
+
+
+async def test_what_a_conversation_holds_outlasts_a_restart(tmp_path: Path) -> None:
+    """Once stays once, what is skipped stays skipped, and what is due after a compaction is still said."""
+    state, workspace = tmp_path / "state", tmp_path / "w"
+    for folder in (state, workspace):
+        folder.mkdir()
+    (workspace / "AGENTS.md").write_text(RULES, encoding="utf-8")
+    (workspace / "SOUL.md").write_text("x" * 300, encoding="utf-8")
+    files = FileSettings(
+        limits=FileLimits(200, 1_000), warning=WarningMode.ONCE, injection=ContextInjection.CONTINUATION_SKIP
+    )
+    settings = replace(plain_settings(workspace), files=files, post_compaction_sections=("Red Lines",))
+
+    def started(*results: TurnResult) -> Agent[Noted]:
+        kept = HeldFile(state)
+        return Agent(
+            Ending(*results), Gatherer(settings, COMPOSED), conversations=Conversations(kept.load(), kept.keep)
+        )
+
+    names = (LayerName.SOUL, LayerName.CUTS, LayerName.REFRESH)
+    seen: list[list[bool]] = []
+    for result in (CLEAN, COMPACTED, CLEAN, CLEAN):
+        (request,) = await asked(started(result), "hi")
+        seen.append([request.composition.get(name) is not None for name in names])
+    assert seen == [
+        [True, True, False],
+        [False, False, False],
+        [True, False, True],
+        [False, False, False],
+    ]
+    assert stat.S_IMODE((state / "conversations.json").stat().st_mode) == 0o600
+
+
+async def test_an_agent_of_which_nothing_has_to_be_remembered_writes_nothing(tmp_path: Path) -> None:
+    kept = HeldFile(tmp_path)
+    agent = Agent(Ending(), Gatherer(plain_settings(tmp_path), CODEX), conversations=Conversations({}, kept.keep))
+    await asked(agent, "one", "two", "/new")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"a": 5, "b": {"id": null, "files": 1, "cuts": [], "compacted": false}}']
+)
+def test_a_spoilt_memory_of_conversations_counts_for_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / "conversations.json").write_text(content, encoding="utf-8")
+    assert HeldFile(tmp_path).load() == {}
+
+
+def test_a_memory_that_cannot_be_written_is_told_and_costs_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    HeldFile(tmp_path / "nowhere").keep({"a": Held(compacted=True)})
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        f"{tmp_path}/nowhere/conversations.json cannot be written"
+    ]
