@@ -64,7 +64,9 @@ class Agent(Generic[TurnT]):
             chat = message.chat
             facts = chat_facts(self.gatherer.settings, message.channel, chat.kind, id=chat.id, title=chat.title)
             situation = replace(situation, chat=facts)
-        return (await self._begin(replace(situation, reset=bare_reset(message.text)), message.key)).turn
+        if (reset := bare_reset(message.text)) is not None:
+            situation = replace(situation, reset=reset)
+        return (await self._begin(situation, message.key)).turn
 
     async def heartbeat(self, run: "HeartbeatRun", *, key: str) -> Beat[TurnT]:
         """Begin a heartbeat in the owner's conversation, or beside it.

@@ -100,7 +100,7 @@ class Bindings:
 
         def write(connection: sqlite3.Connection) -> tuple[int, int]:
             before = last_of(connection, key)
-            last = append(connection, key, spoken, self._limits)
+            last = append(connection, key, spoken, self._limits, last=before)
             heard = last if binding.holds.heard == before else binding.holds.heard
             _put(connection, binding, heard=heard)
             return heard, last

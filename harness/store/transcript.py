@@ -64,17 +64,33 @@ def last_of(connection: sqlite3.Connection, session_key: str) -> int:
     return int(connection.execute(_LAST, (session_key,)).fetchone()[0])
 
 
-def append(connection: sqlite3.Connection, session_key: str, spoken: Spoken, limits: TranscriptLimits) -> int:
-    """Add a row, and drop those that are too many; gives its number, or that of the last row when none is kept."""
-    last = last_of(connection, session_key)
+def append(
+    connection: sqlite3.Connection,
+    session_key: str,
+    spoken: Spoken,
+    limits: TranscriptLimits,
+    *,
+    last: int | None = None,
+) -> int:
+    """Add a row, and drop those that are too many; gives its number, or that of the last row when none is kept.
+
+    Args:
+        connection: The store.
+        session_key: The chat.
+        spoken: What was said there.
+        limits: How much is kept.
+        last: The number of the last row, from this same transaction; looked up when left out.
+    """
+    last = last_of(connection, session_key) if last is None else last
     if limits.exchanges <= 0:
         return last
     texts = (_kept(spoken.said, limits.text), _kept(spoken.answered, limits.text))
     row = (session_key, last + 1, spoken.at or time.time(), spoken.occasion.value, spoken.conversation, spoken.turn)
     connection.execute(_INSERT, (*row, *texts))
-    connection.execute(
-        "DELETE FROM transcript WHERE session_key = ? AND seq <= ?", (session_key, last + 1 - limits.exchanges)
-    )
+    if last >= limits.exchanges:
+        connection.execute(
+            "DELETE FROM transcript WHERE session_key = ? AND seq <= ?", (session_key, last + 1 - limits.exchanges)
+        )
     return last + 1
 
 
