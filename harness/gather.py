@@ -144,7 +144,7 @@ class Gatherer:
         habits: What the backend does by itself.
         loading: How the backend's model opens a skill's file.
         reader: Reads files and remembers them; may be shared by all agents of a gateway.
-        hooks: The operator's `agent:bootstrap` hooks; made from the settings when left out.
+        hooks: The gateway's `agent:bootstrap` hooks; those of the settings run after them, and can switch all off.
         now: The time, with a zone.
     """
 
@@ -164,7 +164,7 @@ class Gatherer:
         self._now = now
         self.habits = habits
         self._reader = reader or GuardedReader()
-        self._bootstrap = Bootstrap(self._reader, hooks=hooks or _hooks(settings, self._reader), home=str(Path.home()))
+        self._bootstrap = Bootstrap(self._reader, hooks=_hooks(settings, self._reader, hooks), home=str(Path.home()))
         places, self._plugin_problems = _with_plugins(settings.skills)
         self.library = SkillLibrary(places, limits=settings.skills.limits)
         files = settings.files
@@ -468,8 +468,8 @@ def _first_run(found: BootstrapFiles, situation: Situation) -> FirstRunMode:
     )
 
 
-def _hooks(settings: AgentSettings, reader: GuardedReader) -> BootstrapHooks:
-    hooks = BootstrapHooks(enabled=settings.files.hooks_enabled)
+def _hooks(settings: AgentSettings, reader: GuardedReader, shared: BootstrapHooks | None) -> BootstrapHooks:
+    hooks = BootstrapHooks(enabled=settings.files.hooks_enabled, shared=shared)
     if settings.files.extra_files:
         from harness.workspace.extra_files import ExtraFiles  # few agents name further files
 

@@ -73,10 +73,14 @@ class BootstrapHooks:
     Args:
         enabled: `hooks.internal.enabled`; false keeps every hook from running.
         seconds: How long one hook may take.
+        shared: Hooks of all agents of a gateway, which run before these, also those that are registered later.
     """
 
-    def __init__(self, *, enabled: bool = True, seconds: float = HOOK_SECONDS) -> None:
+    def __init__(
+        self, *, enabled: bool = True, seconds: float = HOOK_SECONDS, shared: "BootstrapHooks | None" = None
+    ) -> None:
         self._enabled = enabled
+        self._shared = shared
         self._seconds = seconds
         self._of_event: dict[str, list[_Registered]] = {"agent": [], "agent:bootstrap": []}
 
@@ -98,7 +102,7 @@ class BootstrapHooks:
     @property
     def any(self) -> bool:
         """Whether a hook would run."""
-        return self._enabled and any(self._of_event.values())
+        return self._enabled and (any(self._of_event.values()) or (self._shared is not None and self._shared.any))
 
     async def run(self, event: BootstrapEvent) -> BootstrapEvent:
         """Run the hooks and return the event with the files and notices that they left.
@@ -107,6 +111,8 @@ class BootstrapHooks:
         """
         if not self._enabled:
             return event
+        if self._shared is not None:
+            event = await self._shared.run(event)
         for registered in (hook for hooks in self._of_event.values() for hook in hooks):
             event = await self._run_one(registered, event)
         return event

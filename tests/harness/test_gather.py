@@ -259,6 +259,26 @@ async def test_a_hook_may_say_anything_else_to_a_group(workspace: Path) -> None:
     assert where(gathered, "HOOK_M13") == {"HOOK_M13": ["SOUL"]}
 
 
+@pytest.mark.parametrize(("enabled", "seen"), [(True, [["SOUL"], ["EXTRA"]]), (False, [[], []])])
+async def test_the_gateways_hooks_and_the_configured_files_go_together(
+    workspace: Path, enabled: bool, seen: list[list[str]]
+) -> None:
+    """`hooks.internal`: its switch is for all of them, and a hook that is registered later runs as well."""
+    (workspace / "packages" / "boat").mkdir(parents=True)
+    (workspace / "packages" / "boat" / "AGENTS.md").write_text("EXTRA_M12 Knots.", encoding="utf-8")
+    files = FileSettings(extra_files=("packages/*/AGENTS.md",), hooks_enabled=enabled)
+    hooks = BootstrapHooks()
+    one = Gatherer(replace(plain_settings(workspace), files=files), CODEX, hooks=hooks)
+
+    def change(event: BootstrapEvent) -> None:
+        soul = next(file for file in event.files if file.name == "SOUL.md")
+        soul.content = "HOOK_M13 Speak softly."
+
+    hooks.register(change, name="changes")
+    gathered = await one.gather(Situation(trigger=Trigger.CHAT, audience=Audience.OWNER, words=WORDS))
+    assert list(where(gathered, "HOOK_M13", "EXTRA_M12").values()) == seen
+
+
 async def test_what_was_cut_is_logged_once_with_its_numbers(workspace: Path, caplog: pytest.LogCaptureFixture) -> None:
     """T10 e; S62, S63."""
     (workspace / "SOUL.md").write_text("x" * 12_001, encoding="utf-8")
