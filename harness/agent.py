@@ -79,7 +79,8 @@ class Agent(Generic[TurnT]):
             WorkspaceError: The workspace folder is not there.
         """
         words = _scheduled(run.poll.text, key)
-        situation = self._situation(Trigger.HEARTBEAT, Audience.OWNER, words, run.session_key)
+        audience = Audience.GROUP if run.shared else Audience.OWNER
+        situation = self._situation(Trigger.HEARTBEAT, audience, words, run.session_key)
         situation = replace(situation, light=run.light, commitments_only=run.commitments_only)
         return await self._begin(situation, key, isolated=run.isolated, seconds=run.seconds)
 

@@ -26,6 +26,8 @@ class HeartbeatRun:
     """It begins and ends a session of its own."""
     commitments_only: bool = False
     """It is about promises alone, and not about HEARTBEAT.md."""
+    shared: bool = False
+    """Others than the owner hear what it says, so it may know nothing of the memory."""
     seconds: float | None = None
     """How long it may take; None for the backend's own limit."""
 
@@ -44,14 +46,16 @@ def plan_run(
     file_path: str | None = None,
     quote_context: bool = True,
     time_lines: str = "",
+    shared: bool = False,
 ) -> HeartbeatRun:
-    """Put a heartbeat turn together; the last four arguments are those of `render_poll`."""
+    """Put a heartbeat turn together; see `HeartbeatRun.shared`, and `render_poll` for the four before it."""
     return HeartbeatRun(
         session_key=isolated_key(session_key) if settings.isolated_session else session_key,
         poll=render_poll(poll, ack=ack, file_path=file_path, quote_context=quote_context, time_lines=time_lines),
         light=settings.light_context,
         isolated=settings.isolated_session,
         commitments_only=isinstance(poll, CommitmentsPoll),
+        shared=shared,
         seconds=settings.timeout_seconds,
     )
 

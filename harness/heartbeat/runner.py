@@ -266,6 +266,7 @@ class HeartbeatRunner(Generic[TurnT]):
             file_path=str(settings.workspace / HEARTBEAT),
             quote_context=not self._agent.gatherer.habits.points_to_heartbeat_file,
             time_lines=time_lines(now, settings.time.zone, clock=settings.time.clock),
+            shared=place.target is not None and not place.target.direct,
         )
         self._notice("convention", (REWRITTEN,) if run.poll.rewritten else ())
         # Before it runs: a gateway that dies in the middle must not begin it over and over.

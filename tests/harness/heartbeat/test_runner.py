@@ -375,6 +375,18 @@ async def test_an_alert_is_sent_once_a_day_and_over_a_restart(tmp_path: Path) ->
     assert len(stage.sent) == 2
 
 
+@pytest.mark.parametrize("direct", [True, False])
+async def test_a_heartbeat_that_speaks_in_a_group_knows_nothing_of_the_memory(tmp_path: Path, direct: bool) -> None:
+    """S55: neither a copy of MEMORY.md nor silence by the token of chats."""
+    stage = Stage(tmp_path, habits=Habits(), target=replace(CHAT, direct=direct))
+    (stage.workspace / "MEMORY.md").write_text("The boat is blue.", "utf-8")
+    stage.runner.wake()
+    await stage.runner.attempt()
+    layers = stage.backend.requests[0].composition.layers
+    assert any("The boat is blue." in layer.text for layer in layers) is direct
+    assert not any("NO_REPLY" in layer.text for layer in layers)
+
+
 async def test_an_alert_for_nobody_is_withheld(tmp_path: Path) -> None:
     stage = Stage(tmp_path, alert("38 degrees!"), target=None)
     stage.runner.wake()
