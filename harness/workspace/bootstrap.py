@@ -10,10 +10,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from harness.settings.heartbeat import HeartbeatSettings
 from harness.workspace.entries import LeftOutFile, Notice, NoticeCode, WorkspaceFile
 from harness.workspace.filters import (
+    Rule,
     Sifted,
     completed_rule,
     context_mode_rule,
@@ -62,12 +64,51 @@ class BootstrapFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class _Rules:
+    """The rules of a run, and what they make of the files before any hook."""
+
+    first: Sifted
+    done: Rule
+    heartbeat: Rule
+    notices: tuple[Notice, ...]
+    completed: bool
+
+    @classmethod
+    def of(cls, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], setup: Setup) -> "_Rules":
+        completed = setup.completed or _has_no_bootstrap(loaded)
+        done = completed_rule(_bootstrap_paths(request.workspace, completed=completed), completed=completed)
+        mode = context_mode_rule(request.context, request.run)
+        session = session_rule(session_kind(request.session_key or request.session_id))
+        heartbeat = heartbeat_rule(request.run, request.heartbeat)
+        return cls(sift(loaded, (session, done, mode)), done, heartbeat, setup.notices, completed)
+
+    def finish(self, files: tuple[WorkspaceFile, ...], from_hooks: tuple[Notice, ...]) -> BootstrapFiles:
+        """Apply those rules again that a hook must not undo."""
+        first, last = self.first, sift(files, (self.done, self.heartbeat))
+        single = _without_duplicates(last.files)
+        paths, left = {file.path for file in single.files}, {file.path for file in files}
+        removed = tuple(
+            LeftOutFile(file.name, file.path, HOOK_REMOVED) for file in first.files if file.path not in left
+        )
+        left_out = tuple(out for out in first.left_out + removed + last.left_out if out.path not in paths)
+        duplicates = tuple(map(_duplicate_notice, single.left_out))
+        notices = (*self.notices, *from_hooks, *duplicates, *_reading_notices(single.files))
+        return BootstrapFiles(single.files, left_out + single.left_out, notices, self.completed)
+
+
+_Hooked: TypeAlias = tuple[tuple[WorkspaceFile, ...], tuple[Notice, ...]]
+"""What hooks left of the files, and what is to be told of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Resolved:
-    """The last files of a workspace, and what they were chosen from."""
+    """The last files of a kind of run, and what they were chosen from."""
 
     request: BootstrapRequest
     loaded: tuple[WorkspaceFile, ...]
     setup: Setup
+    rules: _Rules
+    hooked: _Hooked
     files: BootstrapFiles
 
     def holds(self, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], setup: Setup) -> bool:
@@ -90,7 +131,7 @@ class Bootstrap:
         self._home = home
         self._loaded: OrderedDict[str, tuple[WorkspaceFile, ...]] = OrderedDict()
         self._names: OrderedDict[str, tuple[int, frozenset[str]]] = OrderedDict()
-        self._resolved: OrderedDict[str, _Resolved] = OrderedDict()
+        self._resolved: OrderedDict[tuple[object, ...], _Resolved] = OrderedDict()
 
     async def load(self, workspace: str) -> tuple[WorkspaceFile, ...]:
         """Load all prompt files of a workspace, missing ones included, save for a missing MEMORY.md.
@@ -125,45 +166,34 @@ class Bootstrap:
         return loaded
 
     async def resolve(self, request: BootstrapRequest) -> BootstrapFiles:
-        """Return the files that the run carries, in order; the very same value while nothing changes."""
+        """Return the files that the run carries, in order; the very same value while nothing changes.
+
+        Hooks run each time, and force no more than what they change.
+        """
         loaded = await self.load(request.workspace)
         setup = await read_setup(self._reader, request.workspace)
-        before = self._resolved.get(request.workspace)
-        if before is not None and not self._hooks.any and before.holds(request, loaded, setup):
+        key = (request.workspace, request.session_key, request.session_id, request.run, request.context)
+        before = self._resolved.get(key)
+        if before is not None and not before.holds(request, loaded, setup):
+            before = None
+        if before is not None and not self._hooks.any:
             return before.files
-        resolved = await self._resolve(request, loaded, setup)
-        self._resolved[request.workspace] = _Resolved(request, loaded, setup, resolved)
+        rules = before.rules if before is not None else _Rules.of(request, loaded, setup)
+        hooked: _Hooked = rules.first.files, ()
+        if self._hooks.any:
+            hooked = await self._hooked(request, loaded, rules.first.files)
+        if before is not None and before.hooked == hooked:
+            return before.files
+        files = rules.finish(*hooked)
+        self._resolved[key] = _Resolved(request, loaded, setup, rules, hooked, files)
+        self._resolved.move_to_end(key)
         if len(self._resolved) > MOST_WORKSPACES:
             self._resolved.popitem(last=False)
-        return resolved
-
-    async def _resolve(
-        self, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], setup: Setup
-    ) -> BootstrapFiles:
-        completed = setup.completed or _has_no_bootstrap(loaded)
-        done = completed_rule(_bootstrap_paths(request.workspace, completed=completed), completed=completed)
-        mode = context_mode_rule(request.context, request.run)
-        session = session_rule(session_kind(request.session_key or request.session_id))
-        first = sift(loaded, (session, done, mode))
-        files, notices = first.files, setup.notices
-        if self._hooks.any:
-            files, from_hooks = await self._hooked(request, loaded, files)
-            notices += from_hooks
-        last = sift(files, (done, heartbeat_rule(request.run, request.heartbeat)))
-        single = _without_duplicates(last.files)
-        paths = {file.path for file in single.files}
-        removed = tuple(
-            LeftOutFile(file.name, file.path, HOOK_REMOVED)
-            for file in first.files
-            if file.path not in {after.path for after in files}
-        )
-        left_out = tuple(out for out in first.left_out + removed + last.left_out if out.path not in paths)
-        notices += tuple(map(_duplicate_notice, single.left_out)) + _reading_notices(single.files)
-        return BootstrapFiles(single.files, left_out + single.left_out, notices, completed)
+        return files
 
     async def _hooked(
         self, request: BootstrapRequest, loaded: tuple[WorkspaceFile, ...], files: tuple[WorkspaceFile, ...]
-    ) -> tuple[tuple[WorkspaceFile, ...], tuple[Notice, ...]]:
+    ) -> _Hooked:
         from harness.workspace.hook_results import settle  # few agents have a hook
 
         event = BootstrapEvent(

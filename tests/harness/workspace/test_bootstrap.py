@@ -400,3 +400,31 @@ async def test_the_files_of_64_workspaces_are_kept_and_those_of_the_oldest_let_g
     ] == [True] * MOST_WORKSPACES
     again = await bootstrap.load(str(folders[0]))
     assert (again == first[0], again is first[0]) == (True, False)
+
+
+async def test_a_hook_runs_each_time_and_forces_only_what_it_changes(workspace: Path) -> None:
+    asked: list[int] = []
+
+    async def hook(event: BootstrapEvent) -> None:
+        asked.append(len(event.files))
+        if len(asked) > 2:
+            event.files[0].content = "Changed."
+
+    registry = BootstrapHooks()
+    registry.register(hook, name="a hook")
+    bootstrap = Bootstrap(GuardedReader(now_ns=lambda: time.time_ns() + 10**9), hooks=registry)
+    request = BootstrapRequest(str(workspace), "main")
+    first = await bootstrap.resolve(request)
+    assert await bootstrap.resolve(request) is first
+    changed = await bootstrap.resolve(request)
+    assert (asked, changed.files[0].text, changed.files[1:]) == ([8, 8, 8], "Changed.", first.files[1:])
+    (workspace / "SOUL.md").write_text("Edited.")
+    assert texts(await bootstrap.resolve(request))["SOUL.md"] == "Edited."
+
+
+async def test_chats_that_take_turns_do_not_choose_their_files_anew(workspace: Path) -> None:
+    bootstrap = Bootstrap(GuardedReader(now_ns=lambda: time.time_ns() + 10**9))
+    one, other = (BootstrapRequest(str(workspace), "main", session_key=key) for key in ("agent:main:a", "agent:main:b"))
+    first = await bootstrap.resolve(one)
+    await bootstrap.resolve(other)
+    assert await bootstrap.resolve(one) is first
