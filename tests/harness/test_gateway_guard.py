@@ -50,6 +50,7 @@ def patch(change: dict[str, Json], *, replace: tuple[str, ...] = ()) -> dict[str
     ],
 )
 def test_a_path_has_one_spelling(text: str, path: str) -> None:
+    """S18: the older name of a protected path is that path."""
     assert shown(parse_path(text)) == path
 
 
@@ -77,6 +78,7 @@ def test_a_path_has_one_spelling(text: str, path: str) -> None:
     ],
 )
 def test_only_what_is_on_the_list_can_be_written(path: str, allowed: bool) -> None:
+    """S18."""
     assert may_write(parse_path(path)) is allowed
 
 

@@ -68,6 +68,7 @@ def test_the_heartbeat_rows_of_the_silence_table_hold(mode: AckMode, text: str, 
     ],
 )
 def test_a_stray_token_goes_from_the_edges_of_a_message_and_nothing_else_does(text: str, expected: Stripped) -> None:
+    """Rule 14."""
     assert strip_heartbeat_token(text) == expected
 
 

@@ -19,6 +19,7 @@ from harness.heartbeat import is_effectively_empty
     ],
 )
 def test_a_file_of_headings_stubs_fences_and_comments_asks_for_nothing(text: str) -> None:
+    """Rule 14."""
     assert is_effectively_empty(text)
 
 
@@ -38,6 +39,7 @@ def test_a_file_of_headings_stubs_fences_and_comments_asks_for_nothing(text: str
     ],
 )
 def test_anything_else_and_a_file_that_is_not_there_is_something_to_do(text: str | None) -> None:
+    """Rule 14."""
     assert not is_effectively_empty(text)
 
 

@@ -50,6 +50,7 @@ def ours_within(agent: AgentFacts, turn: TurnFacts) -> set[str]:
 def test_any_facts_render_twice_the_same_with_one_boundary_and_no_forged_heading(
     agent: AgentFacts, turn: TurnFacts
 ) -> None:
+    """S01, S02: there is a prompt, and nothing but the facts decides it."""
     prompt = build_agent_system_prompt(agent, turn)
     forget()
     assert build_agent_system_prompt(agent, turn) == prompt

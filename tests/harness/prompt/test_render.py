@@ -272,6 +272,7 @@ LONG_WORK = {
 
 @pytest.mark.parametrize("rule", LONG_WORK)
 def test_long_work_has_its_rules_in_the_tooling_section(rule: str) -> None:
+    """S30, S31, S32, S33, S34, S35."""
     names = ("exec", "process", "Cron", "sessions_spawn", "subagents", "sessions_list")
     prompt = text(AgentFacts(workspace="/w", tools=ToolFacts(names=names)))
     assert LONG_WORK[rule] in section(prompt, "## Tooling").splitlines()

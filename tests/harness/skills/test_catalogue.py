@@ -131,7 +131,7 @@ def test_sizes_are_counted_in_utf16_units() -> None:
 
 
 def test_a_list_that_just_fits_is_full_and_one_unit_less_makes_it_compact() -> None:
-    """S78."""
+    """Rule 13. S78."""
     size = full_size(30)
     assert build_catalogue(skills(30), replace(OPTIONS, max_units=size)).tier is Tier.FULL
     compact = build_catalogue(skills(30), replace(OPTIONS, max_units=size - 1))
@@ -173,6 +173,7 @@ def test_a_budget_of_nothing_lists_nothing_and_still_says_so() -> None:
 
 
 def test_paths_are_shortened_before_the_list_is_measured() -> None:
+    """Rule 13."""
     far = [skill(f"s{n}", file=f"/home/{'x' * 200}/skills/s{n}/SKILL.md") for n in range(3)]
     options = replace(OPTIONS, naming=PathNaming(homes=(f"/home/{'x' * 200}",)))
     assert build_catalogue(far, options).units == build_catalogue(far, OPTIONS).units - 3 * (len("/home/") + 199)

@@ -106,6 +106,7 @@ def test_the_first_missing_requirement_in_order_is_the_one_named() -> None:
 
 
 def test_always_passes_every_later_check() -> None:
+    """Rule 13."""
     gates = SkillGates(always=True, bins=("b",), env=("E",), config=("f",))
     assert rule(skill("a", gates=gates), SkillRules(LINUX), NOTHING).why is Why.ALWAYS
 
@@ -160,6 +161,7 @@ def test_a_configuration_value_counts_as_on_by_its_kind(value: Any, on: bool) ->
 
 
 def test_two_browser_settings_are_on_until_somebody_sets_them() -> None:
+    """Rule 13."""
     assert is_on({}, "browser.enabled")
     assert is_on({"browser": {}}, "browser.evaluateEnabled")
     assert not is_on({"browser": {"enabled": False}}, "browser.enabled")

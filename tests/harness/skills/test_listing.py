@@ -52,7 +52,7 @@ def test_budget_names_and_homes_come_from_the_settings(tmp_path: Path) -> None:
 def test_a_runs_filter_takes_the_place_of_the_agents_list(
     own: frozenset[str] | None, run: list[str] | None, allowed: object
 ) -> None:
-    """S76."""
+    """Rule 13: no list is not an empty one. S76."""
     made = listing_options(settings(own), loading=READ, check_command="gateway skills", run_filter=run)
 
     assert made.allow == allowed

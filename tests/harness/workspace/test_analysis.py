@@ -104,12 +104,13 @@ def shown(mode: WarningMode, *analyses: BudgetAnalysis) -> list[bool]:
     ],
 )
 def test_a_warning_is_given_as_often_as_its_mode_says(mode: WarningMode, told: list[bool]) -> None:
-    """S64: A, B, A again, then nothing cut."""
+    """Rule 12. S64: A, B, A again, then nothing cut."""
     first, second, none = analysed(file("SOUL.md", 400)), analysed(file("SOUL.md", 401)), analysed(file("SOUL.md", 9))
     assert shown(mode, first, second, first, none) == told
 
 
 def test_the_newest_32_warnings_are_remembered() -> None:
+    """Rule 12."""
     seen: tuple[str, ...] = ()
     analyses = [analysed(file("SOUL.md", 400 + number)) for number in range(MOST_SEEN + 1)]
     for analysis in analyses:
@@ -217,6 +218,7 @@ def test_a_total_that_is_reached_is_a_cause_of_every_cut(injected: int, causes: 
 
 
 def test_a_warning_that_is_switched_off_does_not_count_as_given() -> None:
+    """Rule 12."""
     analysis = analysed(file("SOUL.md", 400))
     off = decide_warning(analysis, WarningMode.OFF, ("before",))
     assert (off.shown, off.seen) == (False, ("before",))

@@ -84,7 +84,7 @@ async def test_a_memory_in_other_letters_and_daily_notes_are_no_prompt_files(tmp
     ],
 )
 async def test_every_kind_of_run_gets_its_files(workspace: Path, options: dict[str, object], expected: str) -> None:
-    """S65."""
+    """Rule 11. S65."""
     resolved = await resolve(workspace, **options)
     assert names(resolved) == expected.split()
     assert {out.name for out in resolved.left_out} == set(LOAD_ORDER) - set(expected.split())
@@ -99,7 +99,7 @@ async def test_heartbeat_md_is_left_out_when_heartbeats_are_off(workspace: Path)
 
 
 async def test_a_workspace_that_is_set_up_has_no_first_run_file(workspace: Path) -> None:
-    """S48."""
+    """Rule 10. S48."""
     (workspace / "openclaw-workspace-state.json").write_text('{"setupCompletedAt": "2026-07-01T09:00:00Z"}')
 
     def bring_back(event: BootstrapEvent) -> None:
@@ -198,6 +198,8 @@ async def test_a_hook_may_replace_change_add_and_remove_files(workspace: Path) -
 
 
 async def test_what_a_hook_does_is_gone_on_the_next_run(workspace: Path) -> None:
+    """Rule 10: hooks get a copy."""
+
     def push(event: BootstrapEvent) -> None:
         event.files.append(HookFile("NOTES.md", "notes.md", "One more."))
 
@@ -210,6 +212,8 @@ async def test_what_a_hook_does_is_gone_on_the_next_run(workspace: Path) -> None
 
 
 async def test_a_light_run_carries_what_hooks_add(workspace: Path) -> None:
+    """Rule 11: the hook still runs."""
+
     def push(event: BootstrapEvent) -> None:
         event.files.append(HookFile("SOUL.md", "SOUL.md"))
 
@@ -219,6 +223,8 @@ async def test_a_light_run_carries_what_hooks_add(workspace: Path) -> None:
 
 
 async def test_useless_hook_entries_are_dropped_and_duplicates_keep_the_first(workspace: Path) -> None:
+    """Rule 10."""
+
     def careless(event: BootstrapEvent) -> None:
         event.files += [
             HookFile("A.md", None, "no path"),

@@ -54,7 +54,7 @@ def test_the_last_file_gets_what_is_left() -> None:
 
 @pytest.mark.parametrize(("first", "omitted"), [(9_937, True), (9_936, False)], ids=["63 left", "64 left"])
 def test_a_rest_below_64_is_not_used_and_what_follows_is_listed(first: int, omitted: bool) -> None:
-    """T10 g."""
+    """Rule 9. T10 g."""
     files = [file("AGENTS.md", "x" * first), file("SOUL.md", "y" * 500), file("USER.md", "z"), file("TOOLS.md", None)]
     context = build_context(files, FileLimits(20_000, 10_000))
     assert [entry.name for entry in context.files] == (["AGENTS.md"] if omitted else ["AGENTS.md", "SOUL.md"])
@@ -74,7 +74,7 @@ def test_the_loop_stops_at_a_rest_of_fifty() -> None:
 
 
 def test_a_missing_file_has_a_marker_that_counts() -> None:
-    """S61."""
+    """Rule 9. S61."""
     context = build_context([file("SOUL.md", None), file("USER.md", "u")], FileLimits(20_000, 1000))
     assert context.files[0] == ContextFile(
         file("SOUL.md", None), "[MISSING] Expected at: /ws/SOUL.md", Fit.MISSING, 0, 34
@@ -95,6 +95,7 @@ def test_a_refused_file_has_a_marker_with_the_reason() -> None:
 
 
 def test_an_empty_file_takes_no_place_and_gives_no_warning() -> None:
+    """Rule 9."""
     context = build_context([file("SOUL.md", " \n\n"), file("USER.md", "u")], FileLimits())
     assert [entry.name for entry in context.files] == ["USER.md"]
     assert (context.left_out, context.notices) == ((LeftOutFile("SOUL.md", "/ws/SOUL.md", EMPTY),), ())

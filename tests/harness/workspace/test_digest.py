@@ -19,6 +19,7 @@ def test_policy_words_count_as_whole_words_only() -> None:
 
 
 def test_weightier_lines_are_chosen_first_and_shown_in_the_order_of_the_file() -> None:
+    """Rule 8."""
     assert choose_lines("# A heading\n- an item\nnever do that\n- b\n", 25) == (["# A heading", "never do that"], 2)
 
 

@@ -25,4 +25,5 @@ from harness.workspace.names import RunKind
 def test_files_are_skipped_only_where_the_conversation_holds_them(
     setting: ContextInjection, run: RunKind, first_run: FirstRunMode, already: bool, reason: str | None
 ) -> None:
+    """Rule 15: never on heartbeats or on a whole first run."""
     assert reason_to_skip(setting, run=run, first_run=first_run, already_sent=already) == reason

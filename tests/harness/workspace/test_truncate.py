@@ -92,6 +92,7 @@ def test_the_compact_marker_stands_directly_between_the_parts() -> None:
 
 @pytest.mark.parametrize(("limit", "text"), [(21, "[…truncated 0+0/1010]"), (20, "[…truncated 0+0/1010"), (1, "[")])
 def test_a_limit_smaller_than_the_marker_holds_what_it_can_of_it(limit: int, text: str) -> None:
+    """Rule 7: tiny limits."""
     assert truncate("x" * 1010, name="USER.md", limit=limit).text == text
 
 
@@ -137,7 +138,10 @@ def test_agents_md_keeps_a_digest_of_its_rules() -> None:
 
 
 def test_an_agents_md_without_rules_does_not_use_the_share_of_the_digest() -> None:
-    """The golden value of prompt-builder 7.7: 30000 -> 20000 is 9000+policy 0+3000 in 12116."""
+    """Rule 8: the unused share is not given back.
+
+    The golden value of prompt-builder 7.7: 30000 -> 20000 is 9000+policy 0+3000 in 12116.
+    """
     cut = truncate("x" * 30000, name="AGENTS.md", limit=20000)
     assert (sizes(cut), cut.digest_units) == ((9000, 3000, 12116), 0)
     assert "kept 9000+policy 0+3000 chars of 30000" in cut.text
@@ -211,7 +215,7 @@ def test_a_line_end_of_two_characters_is_not_split(shift: int) -> None:
 @example(text="- must never\n" * 80, name="AGENTS.md", limit=200)
 @example(text="\u0301" * 300, name="USER.md", limit=150)
 def test_every_cut_keeps_the_promises(text: str, name: str, limit: int) -> None:
-    """Kept + removed = raw, never above the limit, no broken character, the same every time."""
+    """Rule 7: kept + removed = raw, never above the limit, no broken character, the same every time."""
     cut = truncate(text, name=name, limit=limit)
     raw = text.rstrip()
     first, last = head(raw, cut.head_units), tail(raw, cut.tail_units)
