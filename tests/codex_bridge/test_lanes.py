@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from codex_bridge.lanes import (
     APART,
+    CHUNK_BYTES,
     LANE_OF,
     MOST_CHUNKS,
     NOT_APART,
@@ -40,6 +41,8 @@ from codex_bridge.wording import (
     TOOLS_INTRO,
 )
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.projection import project
+from harness.store.transcript import Spoken
 from harness.turns import Trigger, TurnRequest
 
 
@@ -409,3 +412,15 @@ def test_edited_rules_replace_the_earlier_ones_within_a_limit() -> None:
     assert changed_rules(None) == AGENTS_GONE
     assert changed_rules("New <gateway_x> rules.") == f"{AGENTS_CHANGED}\n\nNew &lt;gateway_x> rules."
     assert len(changed_rules("- must do it\n" * 10_000)) < 21_000
+
+
+@pytest.mark.parametrize("text", ["x" * 9_000, "好 " * 9_000, "👩‍🚒" * 4_000, "a\n" * 12_000])
+def test_all_that_may_be_quoted_of_a_chat_fits_into_entries_and_each_line_keeps_its_mark(text: str) -> None:
+    quoted = project([Spoken(said=text, answered=text)] * 9)
+    history = Layer(LayerName.HISTORY, "chat", Lifetime.INPUT, Trust.OUTSIDER, quoted)
+    entries = plan(Composition((history,), ())).turn_quoted
+    assert list(entries) == [f"gateway_quoted_history_{number:02}" for number in range(1, len(entries) + 1)]
+    assert "".join(entries.values()) == quoted
+    assert max(len(each.encode()) for each in entries.values()) <= CHUNK_BYTES
+    # Every piece but the last ends where a line does.
+    assert [piece[-1] for piece in list(entries.values())[:-1]] == ["\n"] * (len(entries) - 1)

@@ -339,3 +339,69 @@ async def test_a_conversation_that_cannot_be_deleted_is_not_seen_again_and_goes_
     ]
     assert (methods(fresh), added(fresh), added(after)) == (["thread/start", "turn/start"], [], [])
     assert said == ["echo after"]
+
+
+FULL = "Codex cannot write to its disk; make room, or give its folder back its rights, and try again."
+HELD = "Another process, a gateway or codex-bridge, has this conversation open; close it there and try again."
+NEW = ["thread/start", "turn/start"]
+
+
+@pytest.mark.parametrize(
+    ("thread", "sent", "told_of", "error", "keeps"),
+    [
+        ("gone", NEW, ["Codex no longer has this conversation. It goes on in a new thread."], "", False),
+        (
+            "puzzling",
+            NEW,
+            ["Codex could not load this conversation; this turn runs in a thread of its own."],
+            "",
+            True,
+        ),
+        ("busy", ["turn/start"], [], "", True),
+        ("full", [], [], FULL, True),
+        ("held", [], [], HELD, True),
+    ],
+)
+async def test_each_refusal_of_a_thread_has_its_own_end(
+    tmp_path: Path, thread: str, sent: list[str], told_of: list[str], error: str, keeps: bool
+) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        before = Binding("codex", "a", f"thr_{thread}", Holds(heard=1))
+        await store.record(before, Spoken(said="heron", answered="osprey", conversation=f"thr_{thread}"))
+        turn = harness.start(words("echo"))
+        assert await notices(turn) == told_of
+        result = await turn.result()
+        await settled(harness)
+        bound = await kept(store)
+    assert methods(turn) == ["thread/resume", *sent]
+    assert (result.error, result.text) == (error, "" if error else "pong")
+    assert bound is not None
+    assert (bound[0] == f"thr_{thread}") is keeps
+    assert (["> heron" in text for text in added(turn)] if sent else []) == [True] * (len(sent) == 2)
+
+
+async def test_what_was_quoted_in_vain_is_quoted_again(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        await harness.start(words("echo")).result()
+        await settled(harness)
+        await store.mirror("a", Spoken(answered="The vents are stuck."))
+        refused = harness.start(words("once full"))
+        result = await refused.result()
+        after = harness.start(words("echo"))
+        assert await outcome(after) is Outcome.ANSWERED
+        last = harness.start(words("echo"))
+        assert await outcome(last) is Outcome.ANSWERED
+        await settled(harness)
+        said = [each.said for each in await store.unheard("a", "another", 0)]
+    assert result.error == FULL
+    assert [len(added(turn)) for turn in (refused, after, last)] == [1, 1, 0]
+    assert added(refused) == added(after)
+    assert said == ["echo", "echo", "", "echo"]
+
+
+async def test_a_turn_that_comes_while_the_thread_is_busy_is_begun_once_more(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        turn = harness.start(words("once busy"))
+        result = await turn.result()
+    assert (result.outcome, result.text) == (Outcome.ANSWERED, "busy")
+    assert methods(turn) == ["thread/start", "turn/start", "turn/start"]

@@ -198,6 +198,7 @@ def _expired(turn: Running, words: str) -> Iterable[Step]:
 
 COURSES: Final[dict[str, Course]] = {
     "echo": _echo,
+    "once": _echo,
     "unload": _echo,
     "expired": _expired,
     "large": _large,
@@ -216,6 +217,16 @@ COURSES: Final[dict[str, Course]] = {
 }
 
 
+REFUSED: Final = {
+    "thr_gone": Failure(-32600, "no rollout found for thread id thr_gone"),
+    "thr_puzzling": Failure(-32603, "a thing that nobody has seen before"),
+    "thr_busy": Failure(-32603, "failed to submit turn input: ActiveTurnNotSteerable { turn_kind: Compact }"),
+    "thr_full": Failure(-32603, "failed to resume local thread recorder: No space left on device (os error 28)"),
+    "thr_held": Failure(-32600, "thread thr_held already has an active writer"),
+}
+"""How the server refuses to load these threads; the busy one it loads when asked again."""
+
+
 class FakeCodex:
     """The server's side of a connection, as a script."""
 
@@ -226,6 +237,8 @@ class FakeCodex:
         self._stubborn: set[str] = set()
         """Threads whose turn no interrupt ends, though the server says that it will."""
         self._asking: list[Running] = []
+        self._refused: set[str] = set()
+        """Threads, and words of turns, that were refused once."""
         self._unloaded: set[str] = set()
         """Threads that were unloaded after a turn, without a word."""
 
@@ -240,8 +253,7 @@ class FakeCodex:
                 self._threads += 1
                 yield Result(_opened(f"thr_{self._threads}"))
             case Requested(method="thread/resume"):
-                self._unloaded.discard(str(event.params["threadId"]))
-                yield Result(_opened(str(event.params["threadId"])))
+                yield self._resume(str(event.params["threadId"]))
             case Requested(method="turn/start"):
                 yield from self._start(event)
             case Requested(method="turn/interrupt"):
@@ -255,6 +267,14 @@ class FakeCodex:
             case _:
                 pass
 
+    def _resume(self, thread: str) -> Step:
+        self._unloaded.discard(thread)
+        refusal = REFUSED.get(thread)
+        if refusal is None or (thread == "thr_busy" and thread in self._refused):
+            return Result(_opened(thread))
+        self._refused.add(thread)
+        return refusal
+
     def _start(self, request: Requested) -> Iterable[Step]:
         if request.params["threadId"] in self._unloaded:
             yield Failure(-32600, f"thread not found: {request.params['threadId']}")
@@ -266,6 +286,10 @@ class FakeCodex:
         course, _, words = str(last["text"]).partition(" ")
         if course == "refuse":
             yield Failure(-32600, words)
+            return
+        if course == "once" and words not in self._refused:
+            self._refused.add(words)
+            yield REFUSED[f"thr_{words}"]
             return
         self._turns += 1
         turn = Running(str(request.params["threadId"]), f"turn_{self._turns}")

@@ -135,7 +135,7 @@ WITH_AGENT = [
 ]
 
 
-NEEDED = {
+NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("turn",): ("--payload", "update.json"),
     ("job",): ("--prompt", "Count the boats."),
     ("threads", "adopt"): ("thread-1", "agent:main:telegram:direct:7"),
