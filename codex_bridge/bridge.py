@@ -437,7 +437,7 @@ class CodexHarness:
             events = turn.ledger.see(wire)
             if turn.ledger.trouble is Trouble.OVERFLOW and self._may_begin_anew(turn, events):
                 self._turns.pop(thread)
-                turn.ledger, turn.repeated = None, True
+                turn.ledger = None
                 turn.over.set()
             else:
                 turn.push(events)
@@ -451,7 +451,7 @@ class CodexHarness:
         """Whether a turn that did not fit into its thread can run in a fresh one without anything happening twice."""
         ends = [event.result for event in events if isinstance(event, Finished)]
         connection = self._servers.current
-        if turn.repeated or turn.aside or turn.stopped or connection is None or not ends:
+        if turn.aside or turn.stopped or connection is None or not ends:
             return False
         (result,) = ends
         thread = connection.threads.get(turn.key)

@@ -62,8 +62,6 @@ class CodexTurn:
         """How often its conversation had been forgotten when its thread was opened."""
         self.vanished = False
         """Whether the turn was taken out of its thread again."""
-        self.repeated = False
-        """Whether it was begun a second time, in a fresh thread; nothing is begun a third time."""
         self.over = anyio.Event()
         """Set when the turn is over, or must be begun anew and `buffer` has no result."""
         self.ledger: TurnLedger | None = None

@@ -218,6 +218,9 @@ async def test_a_conversation_that_is_forgotten_while_a_turn_runs_begins_anew(tm
         assert await store.get("codex", "a") is None
         new = harness.start(words("echo"))
         result = await new.result()
+        await settled(harness)
+        said = [each.said for each in await store.unheard("a", "", 0)]
+    assert (said, added(new)) == (["echo"], [])
     assert methods(new) == ["thread/start", "turn/start"]
     assert result.outcome is Outcome.ANSWERED
 

@@ -46,6 +46,7 @@ def holder(path: Path) -> Generator[subprocess.Popen[str]]:
 
 async def test_a_second_process_is_told_who_has_the_store(tmp_path: Path) -> None:
     path = tmp_path / "bridge.sqlite"
+    (tmp_path / "bridge.sqlite.lock").write_text("one of long ago, with many words\n", "utf-8")
     with holder(path) as other:
         with pytest.raises(StoreHeldError) as refused:
             async with bindings_at(path):
