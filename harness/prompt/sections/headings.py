@@ -75,8 +75,9 @@ class Heading(StrEnum):
 HEADINGS: Final = tuple(each.value for each in Heading)
 _TITLES: Final = "|".join(re.escape(heading.lstrip("# ")).replace(r"\ ", r"\s+") for heading in HEADINGS)
 _FORGED: Final = re.compile(rf"\s*#{{1,6}}\s*(?:{_TITLES})[\s#:]*", re.IGNORECASE)
-_MARKS: Final = re.compile("[#\uff03\ufe5f]")
+_SIGNS: Final = "#\uff03\ufe5f"
 """The sign of a heading, and its full-width and small forms."""
+_MARKS: Final = re.compile(f"[{_SIGNS}]")
 
 
 def headed(heading: Heading, *pieces: str) -> str:
@@ -99,7 +100,7 @@ def foreign(text: str) -> str:
 
 def unforged(text: str) -> str:
     """Put a backslash before every line that would pass for a heading of ours; other headings stay."""
-    if not _MARKS.search(text):
+    if not any(mark in text for mark in _SIGNS):  # far quicker than the expression where there is none
         return text
     return "\n".join(_MARKS.sub(r"\\\g<0>", line, count=1) if _forges(line) else line for line in text.split("\n"))
 
