@@ -1,11 +1,13 @@
 """`codex-bridge lanes verify`: the matrix holds on the installed binary, and a difference is found."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from codex_bridge import lanes
 from codex_bridge import verify as verifying
 from codex_bridge.binary import CodexBinary
 from codex_bridge.catalogue import CatalogueMode
@@ -46,6 +48,18 @@ async def test_every_layer_is_seen_where_it_should_be_and_nowhere_else(
     assert len(found.cells) == len(Row) * len(Observer)
 
 
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """Routes are planned anew, before and after."""
+    caches = (lanes.lanes_of, lanes._routed)  # pyright: ignore[reportPrivateUsage]
+    for each in caches:
+        each.cache_clear()
+    yield
+    for each in caches:
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("forgetful")
 async def test_a_layer_in_the_wrong_lane_is_found(
     codex: CodexBinary, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
