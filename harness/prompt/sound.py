@@ -8,13 +8,13 @@ converted, any other one becomes the field's default, and a part that cannot be 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from enum import Enum
-from functools import cache
 from pathlib import PurePath
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 Facts = TypeVar("Facts")
 _Check: TypeAlias = Callable[[object], object]
+_Plain: TypeAlias = frozenset[type]
 _AS_TEXT: Final = (int, float, PurePath)
 """What becomes a text by itself; a list or an object would only show how it is made."""
 
@@ -30,19 +30,32 @@ def sound(facts: Facts) -> Facts:
     """
     changed: dict[str, object] = {}
     kind = cast("type", type(facts))
-    for name, check in _checks(kind):
+    for name, plain, check in _checks(kind):
         value: object = getattr(facts, name)
+        if type(value) in plain:
+            continue
         kept = check(value)
         if kept is not value:
             changed[name] = kept
     return cast("Facts", replace(cast("Any", facts), **changed)) if changed else facts
 
 
-@cache
-def _checks(kind: type) -> tuple[tuple[str, _Check], ...]:
-    hints = get_type_hints(kind)
-    found = fields(cast("Any", kind))
-    return tuple((each.name, _or_default(_check_of(hints[each.name]), each)) for each in found if each.init)
+_LOOKS: dict[type, tuple[tuple[str, _Plain, _Check], ...]] = {}
+"""Made once for each kind of facts, of which there are as many as classes: it remembers no prompt."""
+
+
+def _checks(kind: type) -> tuple[tuple[str, _Plain, _Check], ...]:
+    """For each field its name, the types of values that need no look, and the look at any other."""
+    found = _LOOKS.get(kind)
+    if found is None:
+        hints = get_type_hints(kind)
+        found = tuple(
+            (each.name, _plain_of(hints[each.name]), _or_default(_check_of(hints[each.name]), each))
+            for each in fields(cast("Any", kind))
+            if each.init
+        )
+        _LOOKS[kind] = found
+    return found
 
 
 def _or_default(check: _Check, of: "Field[Any]") -> _Check:
@@ -56,6 +69,14 @@ def _or_default(check: _Check, of: "Field[Any]") -> _Check:
             return of.default if of.default_factory is MISSING else of.default_factory()
 
     return checked
+
+
+def _plain_of(kind: object) -> _Plain:
+    if isinstance(kind, type) and (kind in (str, bool, int, NoneType) or issubclass(kind, Enum)):
+        return frozenset({kind})
+    if get_origin(kind) in (Union, UnionType):
+        return frozenset[type]().union(*map(_plain_of, get_args(kind)))
+    return frozenset()
 
 
 def _check_of(kind: object) -> _Check:
@@ -127,7 +148,7 @@ def _optional(checks: list[_Check]) -> _Check:
 
 def _tuple(kinds: tuple[object, ...]) -> _Check:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
-        return _many(_check_of(kinds[0]), pairs=get_origin(kinds[0]) is tuple)
+        return _many(_check_of(kinds[0]), _plain_of(kinds[0]), pairs=get_origin(kinds[0]) is tuple)
     checks = [_check_of(kind) for kind in kinds]
 
     def checked(value: object) -> object:
@@ -139,9 +160,12 @@ def _tuple(kinds: tuple[object, ...]) -> _Check:
     return checked
 
 
-def _many(check: _Check, *, pairs: bool) -> _Check:
+def _many(check: _Check, plain: _Plain, *, pairs: bool) -> _Check:
     def checked(value: object) -> object:
-        return _unless_same(value, tuple(_kept(check, _elements(value, pairs=pairs))))
+        given = _elements(value, pairs=pairs)
+        if given is value and isinstance(given, tuple) and all(type(each) in plain for each in given):
+            return given
+        return _unless_same(value, tuple(_kept(check, given)))
 
     return checked
 

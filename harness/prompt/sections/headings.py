@@ -82,8 +82,7 @@ _MARKS: Final = re.compile(f"[{_SIGNS}]")
 
 def headed(heading: Heading, *pieces: str) -> str:
     """Put pieces under a heading of ours; empty when they all are."""
-    body = lines(*pieces)
-    return f"{heading.value}\n{body}" if body else ""
+    return lines(heading.value, *pieces) if any(pieces) else ""  # one copy of what may be long
 
 
 def file_heading(path: str) -> str:
