@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from harness.json_value import Json
-from harness.settings.agent import PLAN_TOOL as PLAN_TOOL_NAME
+from harness.tool_names import PLAN_TOOL as PLAN_TOOL_NAME
 from harness.tools import Tool, ToolResult, strange_argument
 from harness.turns import PlanChanged, PlanStep
 

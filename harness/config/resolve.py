@@ -18,7 +18,6 @@ from harness.config.timezones import ENVELOPE_WORDS, is_zone_name, user_timezone
 from harness.config.tool_keys import Tools
 from harness.config.workspace_rules import files_of, trimmed
 from harness.settings.agent import (
-    PLAN_TOOL,
     AgentSettings,
     OverlaySettings,
     OwnerSettings,
@@ -30,6 +29,7 @@ from harness.settings.agent import (
 from harness.settings.excerpts import ExcerptLimits
 from harness.settings.memory import MemorySettings, StartupSettings
 from harness.settings.times import TimeSettings
+from harness.tool_names import PLAN_TOOL
 
 
 def resolve_agent(

@@ -80,10 +80,6 @@ class OwnerSettings:
     """Key of the hashes; None: whoever renders makes one."""
 
 
-PLAN_TOOL = "update_plan"
-"""The tool for plans, see `harness.plan_tool`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSettings:
     """What is configured about the tools themselves."""

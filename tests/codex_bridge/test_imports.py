@@ -15,6 +15,7 @@ NOT_ASKED_FOR = {
     "codex_bridge.cli",
     "codex_bridge.wire.besides",
     "codex_bridge.wire.server_requests",
+    "harness.settings",
 }
 
 
