@@ -133,8 +133,21 @@ SENTENCES: Final[Mapping[str, str]] = {
     "unauthorized": "The login has expired; sign in again with `{login}`.",
     "badRequest": "The model provider did not accept the request.",
     "sandboxError": "The sandbox for commands could not be set up.",
+    "sessionBudgetExceeded": "The budget of this conversation is spent.",
+    "flexUnavailable": "The model provider has no cheap capacity at the moment; please try again later.",
+    "cyberPolicy": "The model provider refuses this request under its rules on computer security.",
+    "misalignmentPolicyViolation": "The model provider ended this turn under its rules of use.",
+    "tooManyDenials": "Too much of what the agent wanted to do was declined, so the turn ended.",
+    "threadRollbackFailed": "Codex could not take the conversation back to an earlier point.",
+    "activeTurnNotSteerable": "Codex is busy with this conversation; please try again shortly.",
+    "modelNotFound": "The model provider does not know this model.",
+    "policyCapacityUnavailable": "The model provider has no capacity for this request at the moment; try again later.",
+    "bioPolicy": "The model provider refuses this request under its rules on biology.",
+    "inferenceHookDenied": "A rule of the account's workspace denied this request.",
 }
 """By the name of `codexErrorInfo` (protocol reference, section 6)."""
+LATER: Final = frozenset({"modelNotFound", "policyCapacityUnavailable", "bioPolicy", "inferenceHookDenied"})
+"""Names that 0.163 does not have, and 0.171 has."""
 _BY_STATUS: Final[Mapping[int, str]] = {
     401: "The model provider did not accept the login.",
     402: "The model provider asks for payment.",
