@@ -17,6 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from codex_bridge.children import Children
+from codex_bridge.client import CALL_DEADLINE
 from codex_bridge.errors import (
     CallTimeoutError,
     CodexError,
@@ -62,6 +63,13 @@ INTERRUPT_DEADLINE: Final = 5.0
 """Seconds to wait for the end of a turn that is interrupted; measured are 30 ms."""
 INTERRUPT_PAUSE: Final = 0.05
 """Seconds before a refused interrupt is sent again."""
+
+START_DEADLINE: Final = CALL_DEADLINE
+"""Seconds to wait for the answer to turn/start; measured are 2 ms."""
+ADOPTION_DEADLINE: Final = 2.0
+"""Seconds to wait for turn/started when its answer is lost; on the wire they are a millisecond apart."""
+NO_TURN: Final = "no active turn"
+"""Words by which the server says that a thread runs nothing (measured on both versions)."""
 
 REVERT_DEADLINE: Final = 5.0
 """Seconds to wait until a quiet turn is taken back; measured are 10 ms."""
@@ -337,16 +345,30 @@ class CodexHarness:
             # Not after the answer: a compaction that follows it takes this back.
             thread.holds = now if with_context else replace(now, context=before.context)
             try:
-                started = await connection.server.client.call(TURN_START, params)
-            except CodexError as error:
-                thread.holds = before
-                if isinstance(error, CallTimeoutError | UnreadableAnswerError):
+                started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
+            except (CallTimeoutError, UnreadableAnswerError) as error:
+                if not await self._adopted(turn, ledger):
+                    thread.holds = before
+                    ledger.give_up(f"Codex did not begin this turn: {error}.")
                     await self._stop(turn)  # it may run all the same
+                    raise
+                logger.warning("a turn for %s is followed though %s", turn.request.session_key, error)
+            except CodexError:
+                thread.holds = before
                 raise
+            else:
+                turn.push(ledger.accept(started.turn))
             thread.added = frozenset(turn.lanes.turn_added)
-            turn.push(ledger.accept(started.turn))
             if turn.stopped:
                 await self._stop(turn)
+
+    async def _adopted(self, turn: CodexTurn, ledger: TurnLedger) -> bool:
+        """Whether Codex runs the turn although its answer to turn/start did not reach us."""
+        turn.known = anyio.Event()
+        turn.push(ledger.adopt())
+        with anyio.move_on_after(ADOPTION_DEADLINE):
+            await turn.known.wait()
+        return ledger.state is not State.OPENING
 
     async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> bool:
         """Take a turn out of its thread again, while nobody else can begin one; what fails leaves it where it is."""
@@ -364,9 +386,12 @@ class CodexHarness:
         ledger, connection = turn.ledger, self._servers.current
         if ledger is None or connection is None:
             return
+        idle = False
         with anyio.move_on_after(INTERRUPT_DEADLINE):
-            await self._interrupt(turn, ledger, connection)
+            idle = await self._interrupt(turn, ledger, connection)
         await self._stop_subagents(turn, connection)
+        if idle:
+            turn.push(ledger.stop())
         if turn.buffer.result is not None:
             return
         # Whatever is sent to this thread now would join the turn that does not end.
@@ -380,7 +405,8 @@ class CodexHarness:
                 turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
             turn.push(ledger.stop())
 
-    async def _interrupt(self, turn: CodexTurn, ledger: TurnLedger, connection: Connection) -> None:
+    async def _interrupt(self, turn: CodexTurn, ledger: TurnLedger, connection: Connection) -> bool:
+        """Interrupt until the turn ends; tells whether Codex says that it runs none, of one that it never spoke of."""
         while turn.buffer.result is None:
             # Between the answer to turn/start and turn/started an exact id is refused, and an empty one is not.
             # One turn runs on a thread at a time, so it can only mean this one.
@@ -391,13 +417,17 @@ class CodexHarness:
             except RpcError as error:
                 logger.info("interrupting turn %s: %s", ledger.turn_id, error)
                 if trouble_of(error) is Trouble.GONE:
-                    return  # the server has let go of the thread, and of the turn with it
+                    return False  # the server has let go of the thread, and of the turn with it
+                # It reads one request after the other: a turn/start before this one has begun its turn or never will.
+                if ledger.state is State.OPENING and NO_TURN in error.message:
+                    return True
                 await anyio.sleep(INTERRUPT_PAUSE)
             except CodexError as error:
                 logger.warning("interrupting turn %s: %s", ledger.turn_id, error)
-                return
+                return False
             else:
                 await turn.buffer.wait()
+        return False
 
     async def _stop_subagents(self, turn: CodexTurn, connection: Connection) -> None:
         """They would go on working for a turn that was stopped (protocol reference, 3.6)."""
@@ -416,6 +446,13 @@ class CodexHarness:
             _lose(turn, error, self._login)
 
     def _on_notification(self, notification: Notified) -> None:
+        try:
+            self._take_in(notification)
+        except Exception:
+            # One word of the server that breaks something here must not end the connection, and every chat with it.
+            logger.exception("a notification of Codex: %s", notification.method)
+
+    def _take_in(self, notification: Notified) -> None:
         wire = read(notification)
         match wire:
             case ThreadClosed(thread_id=thread_id):

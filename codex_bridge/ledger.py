@@ -7,6 +7,7 @@ starts it to its end:
     -----------+-------------------------------+----------------------------------------------------
     OPENING    | a notification                | OPENING; kept, as the turn's id is not known yet
     OPENING    | the answer to turn/start      | RUNNING; what was kept for this turn is taken in now
+    OPENING    | no answer, but turn/started   | RUNNING; one turn runs on a thread at a time, so it is this one
     RUNNING    | a notification of this turn   | RUNNING; becomes events
     RUNNING    | turn/completed of this turn   | ENDED, with `Finished`
     any        | the connection ends           | ENDED, with `Finished` as lost
@@ -119,6 +120,7 @@ class TurnLedger:
         """Whether turn/started was seen; before it, an interrupt that names the turn is refused."""
         self._state = State.OPENING
         self._early: list[Wire] = []
+        self._adopts = False
         self._messages: dict[str, _Message] = {}
         self._usage = Usage()
         self._usage_of_subagents = Usage()
@@ -141,6 +143,12 @@ class TurnLedger:
         early, self._early = self._early, []
         return [event for wire in early for event in self.see(wire)]
 
+    def adopt(self) -> list[TurnEvent]:
+        """The answer to turn/start is lost: the turn that began on the thread, or begins there next, is this one."""
+        self._adopts = True
+        began = [wire.turn for wire in self._early if isinstance(wire, TurnBegan)]
+        return self.accept(began[-1]) if began else []
+
     def see(self, wire: Wire) -> Iterable[TurnEvent]:
         """Take in a notification of this thread, in the order of arrival."""
         if self._state is State.RUNNING:
@@ -149,6 +157,8 @@ class TurnLedger:
             return self._notified(wire)
         if self._state is State.OPENING:
             self._early.append(wire)
+            if self._adopts and isinstance(wire, TurnBegan):
+                return self.accept(wire.turn)
         return ()
 
     def lose(self, sentence: str, detail: str = "") -> list[TurnEvent]:

@@ -1,12 +1,13 @@
 """A turn on Codex, as the gateway holds it."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 import anyio
 
 from codex_bridge.lanes import Standing, plan
-from codex_bridge.ledger import TurnLedger
+from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import is_apart
 from codex_bridge.rpc import JsonObject
 from codex_bridge.rules import is_overridden
@@ -16,6 +17,8 @@ from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
 from harness.layers import Composition, Layer
 from harness.turns import Finished, TurnEvent, TurnRequest, TurnResult
+
+logger = logging.getLogger("codex_bridge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class CodexTurn:
         self.over = anyio.Event()
         """Set when the turn is over, or must be begun anew and `buffer` has no result."""
         self.ledger: TurnLedger | None = None
+        self.known: anyio.Event | None = None
+        """Somebody waits to hear whether Codex has the turn; set when that is known."""
         self.stopped = False
         """Whether somebody asked for the end."""
         self.buffer = EventBuffer()
@@ -98,9 +103,14 @@ class CodexTurn:
             over = self.buffer.result is not None
             self.buffer.push(event)
             if isinstance(event, Finished) and not over and self.request.on_end is not None:
-                self.request.on_end(event.result)
+                try:
+                    self.request.on_end(event.result)
+                except Exception:  # the gateway's own code must end no other turn
+                    logger.exception("on_end of a turn for %s", self.request.session_key)
         if self.buffer.result is not None:
             self.over.set()
+        if self.known is not None and self.ledger is not None and self.ledger.state is not State.OPENING:
+            self.known.set()
 
     def ended_ledger(self) -> TurnLedger:
         """The ledger that can end this turn, also when it never got as far as a thread."""

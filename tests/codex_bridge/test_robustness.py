@@ -17,6 +17,7 @@ import pytest
 
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.client import connected
+from codex_bridge.ledger import TurnLedger
 from codex_bridge.rpc import Answered, Json, Requested
 from codex_bridge.wire.requests import TURN_START, TextInput, TurnStartParams
 from harness.turns import Evidence, Finished, Notice, Outcome, TextDelta, TurnResult, Usage
@@ -44,6 +45,86 @@ async def test_a_turn_streams_its_answer_and_counts_its_tokens(tmp_path: Path) -
 
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "pong"
     assert events[-1] == Finished(answered("pong", usage=ONE_REQUEST))
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codex_bridge.bridge.START_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.bridge.ADOPTION_DEADLINE", 0.2)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("how", ["unanswered", "unreadable"])
+async def test_a_turn_whose_start_was_not_confirmed_is_followed_to_its_answer(tmp_path: Path, how: str) -> None:
+    async with harness_on_fake(tmp_path) as harness:
+        turn = harness.start(words(f"{how} echo pong"))
+        events = [event async for event in turn.events()]
+        after = await ask(harness, "echo")
+
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "pong"
+    assert events[-1] == Finished(answered("pong", usage=ONE_REQUEST))
+    assert after == answered("pong", turn="turn_2", usage=ONE_REQUEST)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("how", ["unanswered", "unreadable"])
+async def test_a_turn_whose_start_was_not_confirmed_can_be_stopped(tmp_path: Path, how: str) -> None:
+    async with harness_on_fake(tmp_path) as harness:
+        turn = harness.start(words(f"{how} stall"))
+        assert await first_delta(turn) == "Let me"
+        await turn.interrupt()
+        stopped, after = await turn.result(), await ask(harness, "echo")
+
+    assert (stopped.outcome, stopped.text, stopped.turn) == (Outcome.INTERRUPTED, "Let me", "turn_1")
+    assert (after.outcome, after.conversation) == (Outcome.ANSWERED, "thr_1")
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_turn_that_never_began_ends_with_a_sentence_and_keeps_its_conversation(tmp_path: Path) -> None:
+    async with harness_on_fake(tmp_path) as harness:
+        turn = harness.start(words("deaf echo"))
+        events = [event async for event in turn.events()]
+        result, after = await turn.result(), await ask(harness, "echo")
+
+    assert (result.outcome, result.text) == (Outcome.FAILED, "")
+    assert result.error == "Codex did not begin this turn: turn/start was not answered within 0.2 s."
+    assert events == [Finished(result)]
+    assert (after.outcome, after.conversation) == (Outcome.ANSWERED, "thr_1")
+
+
+async def test_code_of_the_gateway_that_breaks_at_the_end_of_a_turn_ends_no_other_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(result: TurnResult) -> None:
+        raise RuntimeError("the outbox is gone")
+
+    async with harness_on_fake(tmp_path) as harness:
+        other = harness.start(words("stall", chat="b"))
+        assert await first_delta(other) == "Let me"
+        with caplog.at_level(logging.ERROR):
+            ended = await harness.start(replace(words("echo"), on_end=broken)).result()
+        await other.interrupt()
+        after = await ask(harness, "echo", chat="b")
+
+    assert (ended.outcome, after.outcome) == (Outcome.ANSWERED, Outcome.ANSWERED)
+    assert "the outbox is gone" in caplog.text
+
+
+async def test_a_notification_that_breaks_something_here_ends_no_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(ledger: TurnLedger, usage: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(TurnLedger, "_of_this_turn", broken)
+    async with harness_on_fake(tmp_path) as harness:
+        with caplog.at_level(logging.ERROR):
+            assert (await ask(harness, "echo")).outcome is Outcome.ANSWERED
+        server = harness.server
+        await ask(harness, "echo")
+        assert harness.server is server
+
+    assert "a mistake of ours" in caplog.text
 
 
 @pytest.mark.parametrize("size", [100_000, 1_100_000, 4_500_000])

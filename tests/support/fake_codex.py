@@ -196,6 +196,8 @@ def _expired(turn: Running, words: str) -> Iterable[Step]:
     yield turn.ended("failed", error={"message": "401", "codexErrorInfo": "unauthorized", "additionalDetails": None})
 
 
+ANSWERS: Final = frozenset({"unanswered", "unreadable", "deaf"})
+"""Words before a course: its turn runs though nothing can be told from the answer to turn/start, or does not run."""
 COURSES: Final[dict[str, Course]] = {
     "echo": _echo,
     "once": _echo,
@@ -293,7 +295,16 @@ class FakeCodex:
             return
         self._turns += 1
         turn = Running(str(request.params["threadId"]), f"turn_{self._turns}")
-        yield Result({"turn": {"id": turn.turn, "status": "inProgress", "items": [], "error": None}})
+        answer: JsonObject = {"turn": {"id": turn.turn, "status": "inProgress", "items": [], "error": None}}
+        how = ""
+        if course in ANSWERS:
+            how, (course, _, words) = course, words.partition(" ")
+        if how == "unreadable":
+            yield Result({"turn": 7})
+        elif not how:
+            yield Result(answer)
+        if how == "deaf":
+            return
         if course == "stall":
             self._running[turn.thread] = turn
         if course == "stubborn":
