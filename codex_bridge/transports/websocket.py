@@ -5,6 +5,7 @@ The websockets library does the protocol; this module decides who may be talked 
 
 import logging
 import os
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ OPENING = 10.0
 _WIRE_LOG = logging.getLogger("codex_bridge.websocket")
 # At DEBUG the library logs the headers that it sends, the token among them.
 _WIRE_LOG.setLevel(logging.INFO)
+_TOKEN = re.compile(r"[!-~]+")
+"""What can stand in a header and be one word of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,16 @@ class TokenFrom:
         """Fetch the token.
 
         Raises:
-            ConnectError: It is not there, or empty.
+            ConnectError: It is not there, empty, or not one word of visible ASCII. The error names the place alone.
         """
         if (self.file is None) == (self.variable is None):
             raise ConnectError("Name either a token file or an environment variable for the server's token, not both.")
         if self.file is not None:
             try:
-                token = self.file.read_text("utf-8").strip()
-            except (OSError, UnicodeDecodeError) as error:
+                token = self.file.read_text(
+                    "latin-1"
+                ).strip()  # which reads any byte; what is no ASCII is refused below
+            except OSError as error:
                 raise ConnectError(f"The token file {self.file} cannot be read: {error}") from None
             where = f"The token file {self.file}"
         else:
@@ -56,6 +61,8 @@ class TokenFrom:
             where = f"The environment variable {self.variable}"
         if not token:
             raise ConnectError(f"{where} holds no token.")
+        if not _TOKEN.fullmatch(token):
+            raise ConnectError(f"{where} holds more than a token, which is one word of visible ASCII characters.")
         return token
 
 
@@ -169,7 +176,9 @@ async def _opened(opening: connect, name: str, limit: int) -> AsyncGenerator[Web
             ) from None
         hint = " (the token is missing or wrong)" if status in (401, 403) else ""
         raise ConnectError(f"The server at {name} refused the connection with HTTP {status}{hint}.") from None
-    except (OSError, TimeoutError, InvalidHandshake) as error:
+    except InvalidHandshake:  # its text is not said: it may quote a header, ours or one that repeats it
+        raise ConnectError(f"No app-server answers at {name}: what listens there speaks no WebSocket.") from None
+    except (OSError, TimeoutError) as error:
         raise ConnectError(f"No app-server answers at {name}: {str(error) or 'it took too long'}") from None
     transport = WebSocketTransport(connection, name, limit=limit)
     try:
@@ -183,6 +192,9 @@ def _checked(url: str) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # as the resolver will, which has an error of its own for it
+        if not url.isprintable():
+            raise ValueError
     except ValueError:
         # Not even quoted: it may hold a credential in a place that nobody looked at.
         raise ConnectError("The app-server address cannot be read; it looks like ws://127.0.0.1:4500.") from None
@@ -190,7 +202,7 @@ def _checked(url: str) -> str:
     name = f"{parts.scheme}://{host}:{port}" if port else f"{parts.scheme}://{host}"
     if parts.scheme not in ("ws", "wss") or not host:
         raise ConnectError(f"An app-server address starts with ws:// or wss:// and names a host; {name} does not.")
-    if parts.username or parts.password or parts.query or parts.fragment:
+    if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConnectError(f"Take the credential out of the address of {name}; name a token file or variable instead.")
     if parts.scheme == "ws" and not _is_loopback(host):
         raise ConnectError(f"Plain ws:// would send everything to {host} unprotected; use wss:// or an SSH tunnel.")

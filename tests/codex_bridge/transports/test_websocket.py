@@ -1,5 +1,6 @@
 """A listening server is talked to only where a stranger cannot listen in, and the token shows nowhere."""
 
+import logging
 import socket
 import tempfile
 from collections.abc import AsyncGenerator
@@ -52,6 +53,16 @@ async def test_a_token_from_a_file_opens_the_door(tmp_path: Path) -> None:
             # The real server refuses every upgrade that carries an Origin header.
             assert await transport.receive() == [b"/ None"]
             assert TOKEN not in f"{transport.name} {transport!r} {vars(transport)}"
+
+
+async def test_a_log_of_everything_does_not_show_the_token(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "token"
+    file.write_text(TOKEN, "utf-8")
+    with caplog.at_level(logging.DEBUG), anyio.fail_after(LIMIT):
+        async with guarded() as url, websocket(url, token=TokenFrom(file=file)) as transport:
+            await transport.receive()
+    logged = [record.getMessage() for record in caplog.records if record.name == "codex_bridge.websocket"]
+    assert not [line for line in logged if TOKEN in line]
 
 
 async def test_a_token_from_the_environment_opens_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,13 +184,68 @@ def test_a_token_that_is_not_where_it_should_be_is_named_by_its_place(
     for source, message in [
         (TokenFrom(file=empty), f"The token file {empty} holds no token"),
         (TokenFrom(file=tmp_path / "missing"), f"The token file {tmp_path / 'missing'} cannot be read: .*No such file"),
-        (TokenFrom(file=binary), f"The token file {binary} cannot be read"),
+        (TokenFrom(file=binary), f"The token file {binary} holds more than a token"),
         (TokenFrom(variable="SERVER_TOKEN"), "The environment variable SERVER_TOKEN holds no token"),
         (TokenFrom(), "Name either a token file or an environment variable"),
         (TokenFrom(file=empty, variable="SERVER_TOKEN"), "Name either a token file or an environment variable"),
     ]:
         with pytest.raises(ConnectError, match=message):
             source.read()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "first\nsecond",
+        "first second",
+        "first\tsecond",
+        "first\0",
+        "geh\u00e9im",
+        "\u0442\u043e\u043a\u0435\u043d",
+        "\ufefffirst",
+    ],
+)
+async def test_what_can_be_no_token_is_refused_without_a_word_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text(text, "utf-8")
+    places = {f"The token file {file}": TokenFrom(file=file)}
+    if "\0" not in text:  # no variable can hold that
+        monkeypatch.setenv("SERVER_TOKEN", text)
+        places["The environment variable SERVER_TOKEN"] = TokenFrom(variable="SERVER_TOKEN")
+    for place, source in places.items():
+        with anyio.fail_after(LIMIT):
+            async with listening(contract()) as url:
+                with pytest.raises(ConnectError) as caught:
+                    async with websocket(url, token=source):
+                        raise NotImplementedError
+        assert str(caught.value) == f"{place} holds more than a token, which is one word of visible ASCII characters."
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+async def test_a_server_that_repeats_the_token_in_its_answer_does_not_get_it_into_the_error(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(TOKEN, "utf-8")
+
+    async def repeat(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(
+                f"HTTP/1.1 101 Bearer {TOKEN}\r\nConnection: Upgrade\r\nUpgrade: {TOKEN}\r\n\r\n".encode()
+            )
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    with anyio.fail_after(LIMIT):
+        async with listener, anyio.create_task_group() as group:
+            group.start_soon(listener.serve, repeat)
+            url = f"ws://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+            with pytest.raises(ConnectError) as caught:
+                async with websocket(url, token=TokenFrom(file=file)):
+                    raise NotImplementedError
+            group.cancel_scope.cancel()
+    assert str(caught.value) == f"No app-server answers at {url}: what listens there speaks no WebSocket."
+    assert caught.value.__suppress_context__
 
 
 @pytest.mark.parametrize(
@@ -190,6 +256,9 @@ def test_a_token_that_is_not_where_it_should_be_is_named_by_its_place(
         ("127.0.0.1:4500", "starts with ws:// or wss://"),
         (f"ws://someone:{TOKEN}@127.0.0.1:4500", "Take the credential out of the address of ws://127.0.0.1:4500;"),
         (f"ws://{TOKEN}@127.0.0.1:4500", "Take the credential out of the address"),
+        (f"ws://127.0.0.1:4500/#{TOKEN}", "Take the credential out of the address"),
+        ("ws://@127.0.0.1:1", "Take the credential out of the address of ws://127.0.0.1:1;"),
+        ("ws://:@127.0.0.1:1", "Take the credential out of the address of ws://127.0.0.1:1;"),
         (f"wss://example.org/?token={TOKEN}", "Take the credential out of the address of wss://example.org;"),
         ("ws://example.org:4500", r"Plain ws:// would send everything to example\.org unprotected"),
         ("ws://192.168.1.7:4500", "Plain ws:// would send everything"),
@@ -206,13 +275,25 @@ async def test_an_address_that_is_not_safe_is_refused_before_anything_is_sent(ur
 
 
 @pytest.mark.parametrize(
-    "url", ["ws://127.0.0.1:99999", "ws://127.0.0.1:port", "ws://[::1", f"ws://127.0.0.1:4500/#{TOKEN}"]
+    "url",
+    [
+        "ws://127.0.0.1:99999",
+        "ws://127.0.0.1:port",
+        "ws://[::1",
+        f"wss://{'a' * 64}.example/",
+        f"wss://{'é' * 64}/",
+        "wss://a..example/",
+        "wss://a\0b/",
+        "wss://\ud800/",
+        "wss://example.org/\ud800",
+        "ws://127.0.0.1:1\n",
+    ],
 )
 async def test_an_address_that_cannot_be_read_is_refused_in_one_sentence(url: str) -> None:
     with anyio.fail_after(LIMIT), pytest.raises(ConnectError) as caught:
         async with websocket(url):
             raise NotImplementedError
-    assert TOKEN not in str(caught.value)
+    assert str(caught.value) == "The app-server address cannot be read; it looks like ws://127.0.0.1:4500."
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
