@@ -70,13 +70,15 @@ class _Connection:
         self._model = model
         self._arrivals = arrivals
         self._http = h11.Connection(h11.SERVER)
+        self._head = False
+        """Whether the request wants an answer without a body."""
 
     async def serve(self) -> None:
         try:
             while await self._serve_one():
                 self._http.start_next_cycle()
-        except (h11.RemoteProtocolError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
-            pass  # whoever hangs up or talks nonsense is not answered
+        except (h11.ProtocolError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
+            pass  # whoever hangs up or talks nonsense is not answered, and what cannot be said to them ends them alone
         finally:
             with anyio.CancelScope(shield=True):
                 await self._stream.aclose()
@@ -85,6 +87,7 @@ class _Connection:
         request = await self._next_event()
         if not isinstance(request, h11.Request):
             return False
+        self._head = request.method == b"HEAD"
         body = bytearray()
         while isinstance(event := await self._next_event(), h11.Data):
             body += event.data
@@ -161,7 +164,8 @@ class _Connection:
         data = encode(body)
         headers = [("content-type", "application/json"), ("content-length", str(len(data))), *extra]
         await self._send(h11.Response(status_code=status, headers=headers))
-        await self._send(h11.Data(data))
+        if not self._head:  # to which only the length is told
+            await self._send(h11.Data(data))
         await self._send(h11.EndOfMessage())
 
     async def _send(self, event: h11.Event) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 
 import anyio
 import h11
@@ -167,6 +168,66 @@ async def test_whoever_does_not_know_the_token_is_refused_and_not_recorded() -> 
         assert (status, model.requests) == (401, [])
 
 
+HOST = b"Host: 127.0.0.1\r\n"
+REFUSED = "HTTP/1.1 401 "
+REFUSAL = '{"error":{"message":"the token of this run is missing or wrong"}}'
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "body"),
+    [
+        (b"HEAD / HTTP/1.1\r\n" + HOST, REFUSED, ""),
+        (b"CONNECT elsewhere.example:1 HTTP/1.1\r\n" + HOST, REFUSED, REFUSAL),
+        (b"GET / HTTP/1.0\r\n", REFUSED, REFUSAL),
+        (b"HEAD / HTTP/1.1\r\n", "", ""),
+        (b"GET / HTTP/2.0\r\n" + HOST, REFUSED, REFUSAL),
+        (b"GET / HTTP/1.1\r\nContent-Length: -1\r\n" + HOST, "", ""),
+        (b"\x16\x03\x01\x02", "", ""),
+    ],
+)
+async def test_whoever_comes_without_the_token_ends_its_own_connection_at_most(
+    request_: bytes, status: str, body: str
+) -> None:
+    async with loopback_model(always(say("hi"))) as model:
+        told = b""
+        with anyio.fail_after(5):
+            async with await anyio.connect_tcp("127.0.0.1", model.port) as stream:
+                await stream.send(request_ + b"\r\n")
+                await stream.send_eof()
+                with suppress(anyio.EndOfStream):
+                    while True:
+                        told += await stream.receive()
+        head, _, rest = told.decode().partition("\r\n\r\n")
+        assert (head.partition("\r\n")[0], rest) == (status, body)
+        assert (await post(model))[0] == 200
+
+
+async def test_a_connection_goes_on_after_an_answer_without_a_body() -> None:
+    async with loopback_model(always(say("hi"))) as model:
+        with anyio.fail_after(5):
+            async with await anyio.connect_tcp("127.0.0.1", model.port) as stream:
+                for _ in range(2):
+                    await stream.send(b"HEAD / HTTP/1.1\r\n" + HOST + b"\r\n")
+                    told = b""
+                    while not told.endswith(b"\r\n\r\n"):
+                        told += await stream.receive()
+                    assert told.startswith(REFUSED.encode())
+
+
+async def test_an_answer_that_cannot_be_sent_ends_its_own_connection_alone() -> None:
+    actions = [HttpError(429, {}, (("retry-after", "3\n"),)), say("hi")]
+    async with loopback_model(in_turn(actions)) as model:
+        assert await post(model) == (0, b"")
+        assert (await post(model))[0] == 200
+
+
+async def test_nobody_but_this_machine_can_reach_it() -> None:
+    async with loopback_model(always(say("never"))) as model:
+        # The whole of 127.0.0.0/8 is this machine; what listens on every address would answer here too.
+        with anyio.fail_after(5), pytest.raises(OSError, match=r"onnect"):
+            await anyio.connect_tcp("127.0.0.2", model.port)
+
+
 @pytest.mark.parametrize(
     ("path", "method", "body", "status"),
     [
@@ -175,6 +236,7 @@ async def test_whoever_does_not_know_the_token_is_refused_and_not_recorded() -> 
         ("/v1/responses", "POST", b"{", 400),
         ("/v1/responses", "POST", b"[]", 400),
         ("/v1/models?client_version=1", "GET", b"", 200),
+        ("/v1/responses", "HEAD", b"", 404),
     ],
 )
 async def test_anything_but_a_model_request_is_answered_and_not_recorded(
