@@ -130,18 +130,31 @@ def agent_dir(root: Path, agent: str) -> Path:
     return root / "agents" / agent
 
 
+def made_dir(path: Path) -> Path:
+    """Make `path` and what is missing above it with nobody but the owner let in. One that exists stays as it is.
+
+    Raises:
+        StateFolderError: It cannot be made.
+    """
+    try:
+        # `mkdir(parents=True)` would give the folders above the common mode.
+        for folder in [*reversed([parent for parent in path.parents if not parent.exists()]), path]:
+            folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StateFolderError(path, error.strerror or str(error)) from error
+    return path
+
+
 def private_dir(path: Path) -> Path:
-    """Make `path` with nobody but the owner let in, and take away what an existing one lets others do.
+    """Make `path` as `made_dir` does, and take away what an existing one lets others do; for folders of our own alone.
 
     Codex itself creates its home world-readable under a common umask (protocol reference, section 13).
 
     Raises:
         StateFolderError: It cannot be made or changed.
     """
+    made_dir(path)
     try:
-        # `mkdir(parents=True)` would give the folders above the common mode.
-        for folder in [*reversed([parent for parent in path.parents if not parent.exists()]), path]:
-            folder.mkdir(mode=0o700, exist_ok=True)
         if path.stat().st_mode & 0o077:
             path.chmod(0o700)
     except OSError as error:

@@ -6,8 +6,6 @@ what it was sent. What is shown as seen by the model comes from that record.
 
 import json
 import shutil
-import tempfile
-import time
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -16,8 +14,9 @@ import anyio
 import typer
 
 from codex_bridge.cli import show
+from codex_bridge.cli.scratch import scratch
 from codex_bridge.cli.setup import LOOPBACK_MODEL, CodexOption, JsonOption, running
-from codex_bridge.home import private_dir, state_dir
+from codex_bridge.home import state_dir
 from codex_bridge.lanes import LanePlan
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
@@ -35,8 +34,6 @@ ANSWER = (
     "after the weekend it will cost you two."
 )
 """What the stand-in says: scripted, as there is no model."""
-LEFT_BEHIND = 3600.0
-"""Seconds after which a demo's folder belongs to nobody any more; a demo takes two."""
 
 
 @dataclass(frozen=True)
@@ -81,25 +78,12 @@ async def demonstrate(codex: Path | None) -> Demonstration:
     Raises:
         CodexError: Codex cannot be used.
     """
-    # Not in the system's temporary folder, which Codex complains about for a home.
-    parent = private_dir(state_dir() / "demo")
-    _sweep(parent)
-    with (
-        tempfile.TemporaryDirectory(dir=parent) as folder,
-        as_file(files("harness.testing") / "sample") as sample,
-    ):
+    with scratch(state_dir() / "demo") as folder, as_file(files("harness.testing") / "sample") as sample:
         # A copy, since Codex would also read an AGENTS.md above a workspace that lies in a repository.
-        workspace = Path(folder) / "workspace"
+        workspace = folder / "workspace"
         shutil.copytree(sample / "workspace", workspace)
         message = telegram.from_update(read_object(sample / "update.json", "payload"))
-        return await _run(message, workspace, Path(folder) / "state", codex)
-
-
-def _sweep(parent: Path) -> None:
-    """Remove what a demo that was killed left behind."""
-    for folder in parent.iterdir():
-        if time.time() - folder.stat().st_mtime > LEFT_BEHIND:
-            shutil.rmtree(folder, ignore_errors=True)
+        return await _run(message, workspace, folder / "state", codex)
 
 
 async def _run(message: InboundMessage, workspace: Path, root: Path, codex: Path | None) -> Demonstration:

@@ -1,7 +1,6 @@
 """`codex-bridge lanes`: where the layers of a prompt travel, proven on the installed binary."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +11,10 @@ from rich.text import Text
 from codex_bridge.binary import find_codex
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.cli.options import ruled
+from codex_bridge.cli.scratch import scratch
 from codex_bridge.cli.setup import LOOPBACK_MODEL, CodexOption, JsonOption
 from codex_bridge.cli.tables import console, table
-from codex_bridge.home import private_dir, state_dir
+from codex_bridge.home import state_dir
 from codex_bridge.verify import Cell, Observer, Row, Verification, verify
 
 app = typer.Typer(help="Where the layers of a prompt travel.", no_args_is_help=True)
@@ -37,10 +37,8 @@ def verify_command(
     as_json: JsonOption = False,
 ) -> None:
     """Run sentinels through the real binary and show which layer reached whom. Exits with 1 when one did not."""
-    # Not in the system's temporary folder, which Codex complains about for a home.
-    parent = private_dir(state_dir() / "verify")
-    with tempfile.TemporaryDirectory(dir=parent) as folder:
-        found = anyio.run(_run, codex, Path(folder), model, catalogue)
+    with scratch(state_dir() / "verify") as folder:
+        found = anyio.run(_run, codex, folder, model, catalogue)
     if as_json:
         print(json.dumps(found.as_data(), indent=2))
     else:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
-from codex_bridge.home import private_dir, state_dir
+from codex_bridge.home import made_dir, state_dir
 from codex_bridge.lanes import HABITS
 from harness.gather import Gatherer
 from harness.settings.agent import AgentSettings
@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Make the agent's folder and write the files that are missing in it. What is there stays as it is."""
     settings = configured(config, agent, workspace).settings
-    seeded = anyio.run(Gatherer(settings, HABITS).prepare, private_dir(state_dir()))
+    seeded = anyio.run(Gatherer(settings, HABITS).prepare, made_dir(state_dir()))
     if as_json:
         print(json.dumps(as_data(settings, seeded), ensure_ascii=False, indent=2))
         return
