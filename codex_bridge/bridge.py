@@ -68,6 +68,8 @@ START_DEADLINE: Final = CALL_DEADLINE
 """Seconds to wait for the answer to turn/start; measured are 2 ms."""
 ADOPTION_DEADLINE: Final = 2.0
 """Seconds to wait for turn/started when its answer is lost; on the wire they are a millisecond apart."""
+NOT_THERE: Final = -32601
+"""Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
 NO_TURN: Final = "no active turn"
 """Words by which the server says that a thread runs nothing (measured on both versions)."""
 
@@ -269,6 +271,13 @@ class CodexHarness:
         before = thread.holds
         try:
             await self._begin(connection, thread, turn)
+        except ConnectionLostError as error:
+            if trouble_of(error) is not Trouble.CONNECTION or await self._was_taken(turn, thread):
+                raise
+            logger.warning("the app-server went away before it had the turn (%s); once more", error)
+            connection, thread = await self._opened(turn)
+            before = thread.holds
+            await self._begin(connection, thread, turn)
         except RpcError as error:
             trouble = trouble_of(error)
             if trouble is not Trouble.GONE and RULES[trouble] is not Rule.AGAIN:
@@ -283,6 +292,29 @@ class CodexHarness:
             before = thread.holds
             await self._begin(connection, thread, turn)
         return thread, before
+
+    async def _was_taken(self, turn: CodexTurn, thread: OpenThread) -> bool:
+        """Whether Codex had begun a turn before its server was lost, by what it has written down.
+
+        A message that stands in no turn has started nothing: it is written before the model is asked.
+
+        Raises:
+            CodexError: No server tells, so nothing may be sent again.
+        """
+        from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams  # few servers are lost
+        from codex_bridge.wire.items import UserMessageItem
+
+        self._turns.pop(thread.opened.thread.id, None)
+        connection = await self._servers.get()
+        params = TurnsListParams(thread_id=thread.opened.thread.id, limit=1)
+        try:
+            last = await connection.server.client.call(TURNS_LIST, params)
+        except RpcError as error:
+            if trouble_of(error) in (Trouble.GONE, Trouble.UNREADABLE) or error.code == NOT_THERE:
+                return False  # a thread of which nothing was written down has had no turn
+            raise
+        said = [item for each in last.data for item in each.items if isinstance(item, UserMessageItem)]
+        return any(item.client_id == turn.request.message_key for item in said)
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""
@@ -443,7 +475,9 @@ class CodexHarness:
     def _on_loss(self, error: TransportError | None) -> None:
         self._children.lose()
         for turn in list(self._turns.values()):
-            _lose(turn, error, self._login)
+            # Of a turn that Codex has not confirmed, `_run_once` finds out whether it has begun.
+            if turn.ledger is None or turn.ledger.state is not State.OPENING:
+                _lose(turn, error, self._login)
 
     def _on_notification(self, notification: Notified) -> None:
         try:

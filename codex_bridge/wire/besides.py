@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from codex_bridge.wire.base import Method, RawObject, Received, Sent, Variant, known
-from codex_bridge.wire.requests import ApprovalPolicy, Empty, SandboxMode, Thread, ThreadOpened
+from codex_bridge.wire.requests import ApprovalPolicy, Empty, SandboxMode, Thread, ThreadOpened, Turn
 
 # threads
 
@@ -24,6 +24,19 @@ class ThreadRead(Received):
     """Answer to thread/read."""
 
     thread: Thread
+
+
+class TurnsListParams(Sent):
+    """Look at the turns of a thread, the last one first, without loading it."""
+
+    thread_id: str
+    limit: int
+
+
+class TurnsListed(Received):
+    """Answer to thread/turns/list: of each turn what was said to the agent, and its final message."""
+
+    data: tuple[Turn, ...] = ()
 
 
 class ThreadForkParams(Variant):
@@ -103,6 +116,7 @@ class ModelList(Received):
 
 
 THREAD_FORK = Method("thread/fork", ThreadForkParams, ThreadOpened)
+TURNS_LIST = Method("thread/turns/list", TurnsListParams, TurnsListed)
 THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
 THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, ThreadUnsubscribed)
 LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
@@ -112,6 +126,7 @@ MODEL_LIST = Method("model/list", ModelListParams, ModelList)
 METHODS: tuple[Method[Any, Any], ...] = (
     THREAD_FORK,
     THREAD_READ,
+    TURNS_LIST,
     THREAD_UNSUBSCRIBE,
     LOGIN_START,
     LOGIN_CANCEL,

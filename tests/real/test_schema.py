@@ -37,6 +37,7 @@ RESULTS = {
     "thread/start": "ThreadStartResponse",
     "thread/resume": "ThreadResumeResponse",
     "thread/read": "ThreadReadResponse",
+    "thread/turns/list": "ThreadTurnsListResponse",
     "thread/revert": "ThreadRevertResponse",
     "thread/fork": "ThreadForkResponse",
     "thread/unsubscribe": "ThreadUnsubscribeResponse",
