@@ -17,8 +17,8 @@ import pytest
 
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.client import connected
-from codex_bridge.ledger import TurnLedger
-from codex_bridge.rpc import Answered, Json, Requested
+from codex_bridge.rpc import Answered, Json, Notified, Requested
+from codex_bridge.wire.notifications import Wire, read
 from codex_bridge.wire.requests import TURN_START, TextInput, TurnStartParams
 from harness.turns import Evidence, Finished, Notice, Outcome, TextDelta, TurnResult, Usage
 from tests.support.fake_codex import FakeCodex
@@ -113,10 +113,12 @@ async def test_code_of_the_gateway_that_breaks_at_the_end_of_a_turn_ends_no_othe
 async def test_a_notification_that_breaks_something_here_ends_no_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(ledger: TurnLedger, usage: object) -> None:
-        raise RuntimeError("a mistake of ours")
+    def broken(notification: Notified) -> Wire:
+        if notification.method == "thread/tokenUsage/updated":
+            raise RuntimeError("a mistake of ours")
+        return read(notification)
 
-    monkeypatch.setattr(TurnLedger, "_of_this_turn", broken)
+    monkeypatch.setattr("codex_bridge.bridge.read", broken)
     async with harness_on_fake(tmp_path) as harness:
         with caplog.at_level(logging.ERROR):
             assert (await ask(harness, "echo")).outcome is Outcome.ANSWERED
