@@ -52,16 +52,18 @@ _GUIDANCE = {
     Ack.TOOL: f"End the turn with one call of {RESPONSE_TOOL}; if your tool list lacks it, find it with tool_search. "
     "notify=false keeps the turn quiet; notify=true sends notificationText to the owner.",
 }
+_NAME = "<tool>"
+"""Stands for the name of the reply tool."""
 _SECTION = {
     Ack.TOKEN: (
-        f"A heartbeat poll is a message by which the gateway asks whether anything needs attention. If nothing does, "
+        "A heartbeat poll is a message by which the gateway asks whether anything needs attention. If nothing does, "
         f"reply with exactly {HEARTBEAT_TOKEN}. If something does, reply with the alert alone, "
         f"without {HEARTBEAT_TOKEN}."
     ),
     Ack.TOOL: (
         "A heartbeat poll is a message by which the gateway asks whether anything needs attention. Answer it with one "
-        f"call of {RESPONSE_TOOL}: notify=false if nothing does, notify=true with the alert in notificationText if "
-        "something does."
+        f"call of {_NAME}: notify=false if nothing does, notify=true with the alert in notificationText if something "
+        "does."
     ),
 }
 _OWN = {
@@ -84,9 +86,12 @@ def heartbeat_pointer(path: str) -> str:
     return f"Heartbeat instructions are in this file; read it before you act:\n- {path}"
 
 
-def heartbeat_section(ack: Ack) -> str:
-    """Return the body of the system prompt's `## Heartbeats`: only the rule for polls (prompt-builder 10.2)."""
-    return _SECTION[ack]
+def heartbeat_section(ack: Ack, tool: str = RESPONSE_TOOL) -> str:
+    """Return the body of the system prompt's `## Heartbeats`: only the rule for polls (prompt-builder 10.2).
+
+    `tool` is the reply tool's name in the letter case in which the model knows it.
+    """
+    return _SECTION[ack].replace(_NAME, tool)
 
 
 def path_hint(path: str) -> str:

@@ -16,34 +16,32 @@ _WHEN = (
 _HONEST = "If you find nothing, say that you looked."
 _RECALL = MappingProxyType(
     {
-        (True, True): f"{_WHEN}: memory_search finds passages in MEMORY.md and memory/*.md, then memory_get reads "
-        f"just the lines that you need. {_HONEST}",
-        (True, False): f"{_WHEN}: memory_search finds passages in MEMORY.md and memory/*.md; answer from what it "
-        f"returns. {_HONEST}",
-        (False, True): f"{_WHEN}: memory_get reads lines of MEMORY.md or of a daily file memory/YYYY-MM-DD.md; read "
-        f"no more than you need. {_HONEST}",
+        (True, True): "{search} finds passages in MEMORY.md and memory/*.md, then {get} reads just the lines that you "
+        "need.",
+        (True, False): "{search} finds passages in MEMORY.md and memory/*.md; answer from what it returns.",
+        (False, True): "{get} reads lines of MEMORY.md or of a daily file memory/YYYY-MM-DD.md; read no more than you "
+        "need.",
     }
 )
 """By whether memory_search and memory_get are offered."""
 _CITE = 'Where it helps to check what you say, add "Source: path#line".'
 _NO_CITE = "Do not mention paths or line numbers of notes unless you are asked for them."
-_DEFERRED = "A memory tool that your tool list lacks is loaded through tool_search."
 
 
-def recall_lines(
-    readers: Collection[str], *, citations: CitationsMode = "auto", deferred: bool = False
-) -> tuple[str, ...]:
+def recall_lines(readers: Collection[str], *, citations: CitationsMode = "auto", loader: str = "") -> tuple[str, ...]:
     """Return the lines on looking things up, or none when no tool reads memory.
 
-    `readers` are the names of the offered tools that read memory, and `deferred` says that they may have to be
-    loaded first.
+    `readers` are the names of the offered tools that read memory, in the letter case in which the model knows them,
+    and `loader` is that of the tool by which they may have to be loaded first; empty when they have not.
     """
     if not readers:
         return ()
-    names = {name.casefold() for name in readers}
-    known = ("memory_search" in names, "memory_get" in names)
-    recall = _RECALL.get(known) or f"{_WHEN} with {' or '.join(sorted(readers))}. {_HONEST}"
-    return (recall, _NO_CITE if citations == "off" else _CITE, *([_DEFERRED] if deferred else []))
+    names = {name.casefold(): name for name in readers}
+    search, get = names.get("memory_search", ""), names.get("memory_get", "")
+    how = _RECALL.get((bool(search), bool(get)))
+    recall = f": {how.format(search=search, get=get)}" if how else f" with {' or '.join(sorted(readers))}."
+    load = [f"A memory tool that your tool list lacks is loaded through {loader}."] if loader else []
+    return (f"{_WHEN}{recall} {_HONEST}", _NO_CITE if citations == "off" else _CITE, *load)
 
 
 def memory_pointer(path: str) -> str:
@@ -54,14 +52,12 @@ def memory_pointer(path: str) -> str:
     )
 
 
-def memory_note(
-    readers: Collection[str], *, citations: CitationsMode = "auto", deferred: bool = False, path: str | None = None
-) -> str:
+def memory_note(readers: Collection[str], *, citations: CitationsMode = "auto", path: str | None = None) -> str:
     """Return the note of a turn that reaches its memory through tools; empty when there are none.
 
     `path` is where MEMORY.md is; None when there is none, which leaves the advice alone.
     """
-    lines = recall_lines(readers, citations=citations, deferred=deferred)
+    lines = recall_lines(readers, citations=citations)
     if not lines:
         return ""
     recall = "\n".join(lines)

@@ -194,7 +194,7 @@ def assemble(
         guidance=live.guidance,
         acp=live.acp,
         orchestrates=live.thinking == ULTRA,
-        skills="" if live.limited else gathered.catalogue.text,
+        skills="" if live.limited else gathered.catalogue.bare,
         timezone=settings.time.timezone,
         notes=workspace_notes(bootstrap_present=False, embedded=adapter is not Adapter.CLI, gateway=live.gateway),
         docs=live.docs,
@@ -213,7 +213,8 @@ def assemble(
         extra=live.extra,
         reactions=live.reactions if traits.reacts else None,
         suffix=added.dynamic_suffix,
-        heartbeat=live.ack if _is_heartbeat(settings, live) else None,
+        heartbeat=live.ack if live.trigger is Trigger.HEARTBEAT else None,
+        heartbeat_rule=settings.heartbeat.guidance,
         schedule=_text_of(gathered, LayerName.CRON_GUIDANCE),
         first_run=gathered.first_run if traits.first_run else FirstRunMode.NONE,
         notes=workspace_notes(bootstrap_present=_holds(own, BOOTSTRAP), embedded=False, gateway=True),
@@ -274,11 +275,6 @@ def analysis_of(gathered: Gathered) -> BudgetAnalysis:
     return analyse([each.file for each in files], [Injected(each.path, each.units) for each in files], gathered.limits)
 
 
-def _is_heartbeat(settings: AgentSettings, live: LiveFacts) -> bool:
-    """Whether the prompt speaks of heartbeats: on one, and only where they are configured to."""
-    return live.trigger is Trigger.HEARTBEAT and settings.heartbeat.guidance
-
-
 def _model_parts(live: LiveFacts) -> tuple[str, str]:
     """Provider and model; an id such as "openai/gpt-5.5" names both."""
     before, slash, after = live.runtime.model.partition("/")
@@ -288,7 +284,9 @@ def _model_parts(live: LiveFacts) -> tuple[str, str]:
 def _contribution(settings: AgentSettings, live: LiveFacts, mode: Mode, channel: str, asked: Asked) -> Contribution:
     provider, model = _model_parts(live)
     base = gpt5_contribution(
-        model, personality=settings.overlay.personality(provider), heartbeat=_is_heartbeat(settings, live)
+        model,
+        personality=settings.overlay.personality(provider),
+        heartbeat=live.trigger is Trigger.HEARTBEAT and settings.heartbeat.guidance,
     )
     context = ProviderContext(
         provider=provider,
@@ -320,7 +318,11 @@ def _memory(gathered: Gathered, tools: Tools, citations: CitationsMode, asked: A
     readers = [name for name in gathered.memory.readers if tools.has(name.lower())] if gathered.memory.note else []
     # What is hidden has to be loaded first, which is spoken of only where there is a tool for it.
     deferred = tools.has(TOOL_SEARCH) and any(tools.hides(name.lower()) for name in readers)
-    own = recall_lines(readers, citations=citations, deferred=deferred)
+    own = recall_lines(
+        [tools.called(name.lower()) for name in readers],
+        citations=citations,
+        loader=tools.called(TOOL_SEARCH) if deferred else "",
+    )
     if gathered.memory.standing is Standing.CLOSED:
         return own
     return (*own, *asked.memory_lines(MemoryContext(tools=tools.available, citations=citations)))

@@ -37,10 +37,15 @@ def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str
     )
 
 
-def chat_context(turn: TurnFacts, found: Tools) -> str:
+def chat_context(turn: TurnFacts, found: Tools, *, messaging: bool = False) -> str:
     """Return what is said of the turn's chat: what is known, how to behave there, the operator's own words.
 
     Empty for a turn that no chat caused.
+
+    Args:
+        turn: The turn.
+        found: Its tools.
+        messaging: A section on messaging stands beside it, which says where an answer goes.
     """
     facts = turn.chat
     if facts is None:
@@ -48,8 +53,8 @@ def chat_context(turn: TurnFacts, found: Tools) -> str:
     group = facts.kind is ChatKind.GROUP
     parts = (
         inbound_meta(facts),
-        _group(facts, turn, found) if group else _direct(facts, turn, found),
-        _intro(facts) if group else "",
+        _group(facts, turn, found, messaging=messaging) if group else _direct(facts, turn, found),
+        _intro(facts) if group and turn.heartbeat is None else "",
         foreign(facts.instructions),
         headed(Heading.EXEC_STATE, foreign(facts.exec_state)),
     )
@@ -71,21 +76,20 @@ def inbound_meta(facts: ChatFacts) -> str:
 
 def _direct(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
     where = f"This is a direct chat with one person on {literal(facts.channel)}."
-    if not tool_only(turn, found):
-        return f"{where} Every message wants a visible answer." if is_direct(turn) else where
-    send = f"`{found.called('message')}`"
-    if is_direct(turn):
-        return f"{where} Answer every message with {send}; nothing else is seen."
-    return f"{where} Only what you send with {send} is seen."
+    if not is_direct(turn):
+        return where
+    if tool_only(turn, found):
+        return f"{where} Answer every message with `{found.called('message')}`; nothing else is seen."
+    return f"{where} Every message wants a visible answer."
 
 
-def _group(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
+def _group(facts: ChatFacts, turn: TurnFacts, found: Tools, *, messaging: bool) -> str:
     spawn = found.called("sessions_spawn")
     return lines(
         f"This is a group chat on {literal(facts.channel)}. You are one of several here, and mostly you read along.",
         quoted("Its title, chosen by people outside", facts.title, limit=LONGEST_NAME),
         quoted("Its members, by the names they chose", ", ".join(facts.members), limit=LONGEST_NAME),
-        _posting(turn, found),
+        _posting(turn, found, messaging=messaging),
         "Write for a chat: short, and as one of the people. "
         + ("Tables are fine." if rich_text(turn) else "No tables."),
         "Put links in <> so that they do not unfold." if channel_id(turn) == "discord" else "",
@@ -99,9 +103,9 @@ def _group(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
     )
 
 
-def _posting(turn: TurnFacts, found: Tools) -> str:
+def _posting(turn: TurnFacts, found: Tools, *, messaging: bool) -> str:
     if not tool_only(turn, found):
-        return "Your answer is posted to the group."
+        return "" if messaging or turn.heartbeat is not None else "Your answer is posted to the group."
     return f"Only what you send with `{found.called('message')}` is seen; when you have nothing to add, send nothing."
 
 

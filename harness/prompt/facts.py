@@ -121,7 +121,7 @@ class AgentFacts:
     orchestrates: bool = False
     """The agent splits work among subagents by itself."""
     skills: str = ""
-    """The list, with its introduction."""
+    """The list alone: how skills are used is said by the prompt."""
     aliases: tuple[tuple[str, str], ...] = ()
     """Alias and model."""
     timezone: str = ""
@@ -260,7 +260,9 @@ class TurnFacts:
     suffix: str = ""
     """What the model's provider adds."""
     heartbeat: Ack | None = None
-    """This turn is a heartbeat, and how one says that all is quiet."""
+    """This turn is a heartbeat, and how one says that all is quiet: to this the rules of delivery and silence keep."""
+    heartbeat_rule: bool = True
+    """Whether the prompt says so itself, or leaves that to the poll."""
     schedule: str = ""
     """What is said of a turn that a schedule started."""
     first_run: FirstRunMode = FirstRunMode.NONE

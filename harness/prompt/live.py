@@ -155,8 +155,8 @@ class EmbeddedRuns:
     @cached_property
     def gatherer(self) -> Gatherer:
         """Looks at the agent's workspace, over all its turns."""
-        read = next((name for name in self.tools if name.lower() == READ), READ)
-        return Gatherer(self.settings, Habits(), loading=ReadTool(read))
+        read = next((name for name in self.tools if name.lower() == READ), None)
+        return Gatherer(self.settings, Habits(), loading=ReadTool(read) if read else None)
 
     async def prepared(
         self, cause: Cause, *, adapter: Adapter = Adapter.EMBEDDED, mode: Mode | None = None

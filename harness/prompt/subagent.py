@@ -10,7 +10,7 @@ from harness.prompt.tool_list import Tools
 
 
 def subagent_context(facts: SubagentFacts | None, found: Tools) -> str:
-    """Return the whole text; empty where no subagent does the turn."""
+    """Return the whole text but for its first heading; empty where no subagent does the turn."""
     if facts is None:
         return ""
     task = foreign(facts.task)
@@ -18,7 +18,7 @@ def subagent_context(facts: SubagentFacts | None, found: Tools) -> str:
     return "\n\n".join(
         part
         for part in (
-            headed(Heading.TASK, f"You are a subagent that the {parent} started for one task."),
+            f"You are a subagent that the {parent} started for one task.",
             headed(Heading.TASK_ROLE, f"Task: {task}" if task else "", "Finish it; that is all you are here for."),
             headed(
                 Heading.TASK_RULES,
@@ -55,7 +55,7 @@ def _spawning(facts: SubagentFacts, found: Tools) -> str:
             f"You may start subagents of your own with `{found.called('sessions_spawn')}` for independent parts. Their "
             "results come to you by themselves; put them together before you report.",
         )
-    if facts.depth >= 2:
+    if facts.depth >= 2 and not found.has("sessions_spawn"):  # the list of tools decides
         return headed(Heading.TASK_SPAWNING, "You cannot start subagents: do the work yourself.")
     return ""
 

@@ -14,7 +14,7 @@ from harness.skills.locations import PathNaming
 from harness.skills.markup import Row, blocks, join
 from harness.skills.order import name_key
 from harness.skills.values import Skill
-from harness.skills.wording import Loading, compact_note, introduction, remote_note, truncated_note
+from harness.skills.wording import RELATIVE_PATHS, Loading, compact_note, introduction, remote_note, truncated_note
 from harness.units import utf16_units
 
 _DEFAULTS: Final = SkillLimits()
@@ -66,6 +66,8 @@ class SkillCatalogue:
 
     text: str = ""
     """Notes, introduction and list; empty when there is nothing to say. Starts with two line ends, or with a note."""
+    introduction: str = ""
+    """What of `text` says how skills are used."""
     tier: Tier = Tier.EMPTY
     total: int = 0
     """How many skills should have been listed."""
@@ -76,6 +78,11 @@ class SkillCatalogue:
     units: int = 0
     raw_units: int = 0
     """Size of the full list of all skills, without notes."""
+
+    @property
+    def bare(self) -> str:
+        """`text` for a prompt that says by itself how skills are used."""
+        return self.text.replace(self.introduction, RELATIVE_PATHS, 1) if self.introduction else self.text
 
     @property
     def count(self) -> int:
@@ -141,6 +148,7 @@ class _Writer:
         names = {row.skill.name for row in shown}
         return SkillCatalogue(
             text=text,
+            introduction=self._intro[full] if texts else "",
             tier=Tier.TRUNCATED if count < len(self.ranked) or not count else Tier.FULL if full else Tier.COMPACT,
             total=len(self._rows),
             entries=tuple(

@@ -30,6 +30,13 @@ Loading = ReadTool | Shell
 """How the model of this turn opens a file."""
 
 
+RELATIVE_PATHS: Final = (
+    "A relative path in a skill file starts at the folder of that file; "
+    "make it a full path before using it in a command."
+)
+"""What stands before the list also where a prompt says by itself how skills are used."""
+
+
 def introduction(loading: Loading, *, descriptions: bool) -> str:
     """Write the lines that stand before the list.
 
@@ -47,8 +54,7 @@ def introduction(loading: Loading, *, descriptions: bool) -> str:
         f"{first}\n"
         f"When {matches}, {_load(loading)} and follow it.\n"
         "When a skill's version differs from the one in an earlier turn, load its file again before using it.\n"
-        "A relative path in a skill file starts at the folder of that file; "
-        "make it a full path before using it in a command."
+        f"{RELATIVE_PATHS}"
     )
 
 

@@ -21,8 +21,9 @@ def prompt_notice() -> str:
     """Return the notice for the system prompt: no names and no numbers, so that it is stable."""
     return "\n".join(
         (
-            "Some workspace files in this prompt did not fit and are shown in part.",
-            "Each cut is marked at its place; the files themselves are whole.",
+            "Some workspace files did not fit into this prompt: they are shown in part, with a mark at the cut, or not "
+            "at all.",
+            "The files themselves are whole.",
             "Read a file before you rely on a part of it that you cannot see.",
         )
     )

@@ -24,14 +24,17 @@ def channel_id(turn: TurnFacts) -> str:
 def tool_only(turn: TurnFacts, found: Tools) -> bool:
     """Whether nothing is seen but what the message tool sends.
 
-    Without the tool an answer is delivered, whatever the configuration wants.
+    Without the tool an answer is delivered, whatever the configuration wants, and what a heartbeat has to tell always
+    is: its poll says how.
     """
-    return (turn.chat.delivery if turn.chat else turn.delivery) is Delivery.TOOL_ONLY and found.has("message")
+    wanted = turn.chat.delivery if turn.chat else turn.delivery
+    return wanted is Delivery.TOOL_ONLY and found.has("message") and turn.heartbeat is None
 
 
 def is_direct(turn: TurnFacts) -> bool:
     """Whether the turn answers one person, who waits for it."""
-    return turn.chat is not None and turn.chat.kind is ChatKind.DIRECT and turn.heartbeat is None
+    direct = turn.chat is not None and turn.chat.kind is ChatKind.DIRECT
+    return direct and turn.heartbeat is None and is_for_people(turn)
 
 
 def rich_text(turn: TurnFacts) -> bool:
@@ -42,10 +45,21 @@ def rich_text(turn: TurnFacts) -> bool:
 def general_silence(turn: TurnFacts, found: Tools) -> bool:
     """Whether the general rule of silent replies applies: only where nothing else states one (S42).
 
-    A chat's own context does, a heartbeat has a convention of its own, and where the message tool alone is seen,
-    silence is to send nothing.
+    A chat's own context does, a heartbeat has a convention of its own, where the message tool alone is seen, silence is
+    to send nothing, and what a subagent or a scheduled job brings is awaited.
     """
-    return turn.silence and turn.chat is None and not tool_only(turn, found) and turn.heartbeat is None
+    return (
+        turn.silence
+        and turn.chat is None
+        and not tool_only(turn, found)
+        and turn.heartbeat is None
+        and is_for_people(turn)
+    )
+
+
+def is_for_people(turn: TurnFacts) -> bool:
+    """Whether people talk with the agent: not with a subagent, nor with a scheduled job."""
+    return turn.subagent is None and not turn.schedule.strip()
 
 
 def group_silence(turn: TurnFacts, found: Tools) -> bool:
@@ -57,6 +71,7 @@ def group_silence(turn: TurnFacts, found: Tools) -> bool:
         and chat.silence == "allow"
         and not tool_only(turn, found)
         and turn.heartbeat is None
+        and is_for_people(turn)
     )
 
 

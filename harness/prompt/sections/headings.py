@@ -58,7 +58,6 @@ class Heading(StrEnum):
     GROUP_CHAT = "## Group Chat Context"
     SUBAGENT = "## Subagent Context"
     EXEC_STATE = "## Current Exec Session State"
-    TASK = "# Subagent Context"
     TASK_ROLE = "## Your Role"
     TASK_RULES = "## Rules"
     TASK_OUTPUT = "## Output Format"

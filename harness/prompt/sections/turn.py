@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from harness.heartbeat.wording import heartbeat_section
+from harness.heartbeat.wording import RESPONSE_TOOL, heartbeat_section
+from harness.inbound import ChatKind
 from harness.prompt.chat import chat_context
 from harness.prompt.facts import AgentFacts, Elevation, Mode, Process, RuntimeFacts, TurnFacts
 from harness.prompt.hygiene import capability_ids, literal
@@ -16,6 +17,7 @@ from harness.prompt.sections.delivery import (
     channel_of,
     general_silence,
     is_direct,
+    is_for_people,
     rich_text,
     tool_only,
 )
@@ -79,7 +81,9 @@ def bootstrap_pending(agent: AgentFacts, turn: TurnFacts) -> str:
                 Heading.BOOTSTRAP_PENDING,
                 "This workspace is new, but its BOOTSTRAP.md cannot be worked through in this run. Do not claim that "
                 "it is done.",
-                "Say so in a sentence and offer the next step: an ordinary chat with the agent, or that the owner "
+                "That concerns the owner: do not bring it up in this group."
+                if turn.chat is not None and turn.chat.kind is ChatKind.GROUP
+                else "Say so in a sentence and offer the next step: an ordinary chat with the agent, or that the owner "
                 "deletes BOOTSTRAP.md.",
             )
 
@@ -224,13 +228,22 @@ def embed(agent: AgentFacts, turn: TurnFacts) -> str:
 def messaging(agent: AgentFacts, turn: TurnFacts) -> str:
     """Who hears what, and how (S28)."""
     found = tools(agent)
-    here = (
-        f"- Nothing that you write is delivered by itself: people here see only what you send with "
-        f"`{found.called('message')}`."
-        if tool_only(turn, found)
-        else "- Your answer goes to the chat that the message came from, by itself."
+    if not is_for_people(turn):
+        return ""
+    return headed(
+        Heading.MESSAGING, _here(found, turn), *_formatting(turn), *_elsewhere(found, turn), *_message_tool(found, turn)
     )
-    return headed(Heading.MESSAGING, here, *_formatting(turn), *_elsewhere(found, turn), *_message_tool(found, turn))
+
+
+def _here(found: Tools, turn: TurnFacts) -> str:
+    if turn.heartbeat is not None:
+        return "- What you have to tell on this heartbeat is delivered by the gateway; give it as the poll says."
+    if tool_only(turn, found):
+        return (
+            "- Nothing that you write is delivered by itself: people here see only what you send with "
+            f"`{found.called('message')}`."
+        )
+    return "- Your answer goes to the chat that the message came from, by itself."
 
 
 def _formatting(turn: TurnFacts) -> list[str]:
@@ -308,9 +321,13 @@ def voice(agent: AgentFacts, turn: TurnFacts) -> str:
 def chat(agent: AgentFacts, turn: TurnFacts) -> str:
     """What is said of the chat, or of a subagent's task (S41)."""
     found = tools(agent)
-    said = (chat_context(turn, found), subagent_context(turn.subagent, found), foreign(turn.extra))
-    heading = Heading.SUBAGENT if agent.mode is Mode.MINIMAL else Heading.GROUP_CHAT
-    return headed(heading, "\n\n".join(each for each in said if each))
+    said = (
+        chat_context(turn, found, messaging=agent.mode is Mode.FULL and is_for_people(turn)),
+        subagent_context(turn.subagent, found),
+        foreign(turn.extra),
+    )
+    helper = turn.subagent is not None or agent.mode is Mode.MINIMAL
+    return headed(Heading.SUBAGENT if helper else Heading.GROUP_CHAT, "\n\n".join(each for each in said if each))
 
 
 def reactions(agent: AgentFacts, turn: TurnFacts) -> str:
@@ -336,8 +353,9 @@ def dynamic_suffix(agent: AgentFacts, turn: TurnFacts) -> str:
 
 def heartbeats(agent: AgentFacts, turn: TurnFacts) -> str:
     """The rule for polls (S25)."""
-    ack = acknowledgement(tools(agent), turn)
-    return headed(Heading.HEARTBEATS, heartbeat_section(ack) if ack else "")
+    found = tools(agent)
+    ack = acknowledgement(found, turn) if turn.heartbeat_rule else None
+    return headed(Heading.HEARTBEATS, heartbeat_section(ack, found.called(RESPONSE_TOOL)) if ack else "")
 
 
 def schedule(agent: AgentFacts, turn: TurnFacts) -> str:

@@ -73,8 +73,12 @@ def _long_work(found: Tools) -> list[str]:
         )
     if found.has("process"):
         said.append(f"Use `{watch}` to read output, see the status, give input or step in, not to pass the time.")
-        if found.has("exec"):
-            said.append(f"To wait for a command, give `{run}` a long enough yieldMs or `{watch}` poll a timeout.")
+    if found.has("exec"):
+        poll = f", or one `{watch}` poll with a timeout" if found.has("process") else ""
+        said.append(
+            f"If nothing wakes you and you need the result in this turn, wait by one `{run}` call with a long "
+            f"yieldMs{poll}; never by several."
+        )
     if found.has("sessions_spawn"):
         spawn = found.called("sessions_spawn")
         said.append(
@@ -205,19 +209,22 @@ def safety(facts: AgentFacts) -> str:
 def control(facts: AgentFacts) -> str:
     """How the gateway is steered (S16)."""
     found = tools(facts)
+    shell = found.has("exec") or not found.available  # tools that are not listed may run commands
+    can = "changes the configuration" if shell else "changes the configuration or restarts the gateway"
     how = (
         f"Configure and restart with the `{found.called('gateway')}` tool: config.schema.lookup, config.get, "
         "config.patch, config.apply, restart."
         if found.has("gateway")
-        else "Nothing that you are offered in this run changes the configuration or restarts the gateway; say so when "
-        "somebody asks for it."
+        else f"No tool that you are offered in this run {can}; say so when somebody asks for it."
     )
     return headed(
         Heading.CONTROL,
         "Do not invent commands of the openclaw program.",
         how,
         "Run `openclaw gateway status|restart|start|stop` only when a person asks for it, and restart rather than stop "
-        "and start.",
+        "and start."
+        if shell
+        else "",
     )
 
 
@@ -227,7 +234,8 @@ def skills(facts: AgentFacts) -> str:
     if not listed:
         return ""
     found = tools(facts)
-    way = next((f" with `{found.called(name)}`" for name in ("read", "exec") if found.has(name)), "")
+    ways = (("read", " with `{}`"), ("exec", " by a command with `{}`"))
+    way = next((how.format(found.called(name)) for name, how in ways if found.has(name)), "")
     return headed(
         Heading.SKILLS,
         f"Look through the list before you begin. If one skill clearly fits, load its SKILL.md{way} from the exact "

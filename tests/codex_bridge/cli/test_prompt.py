@@ -289,5 +289,5 @@ def test_a_preview_offers_a_plan_where_the_agent_is_offered_one(
 def test_a_preview_for_a_subagent_says_what_one_is_told(place: Path) -> None:
     """S41."""
     text = run(place, "prompt", "--text", "--for", "subagent")
-    assert "## Subagent Context\n# Subagent Context\nYou are a subagent" in text
+    assert "## Subagent Context\nYou are a subagent" in text
     assert "- Your session: agent:main:subagent:look\n" in text

@@ -287,7 +287,7 @@ async def test_a_subagents_task_is_its_context(settings: AgentSettings) -> None:
     found = await gathered(settings, audience=Audience.SUBAGENT, key=key)
     task = SubagentFacts(task="Count the boats.")
     made = assemble(Adapter.EMBEDDED, settings, found, live(session_key=key, subagent=task, extra="Be quick."))
-    assert "## Subagent Context\n# Subagent Context\nYou are a subagent" in dynamic(made)
+    assert "## Subagent Context\nYou are a subagent" in dynamic(made)
     assert "## Your Role\nTask: Count the boats.\n" in dynamic(made)
     assert "\n\nBe quick.\n## Runtime\n" in dynamic(made)
     assert [marker for marker in ("SOUL_M22", "AGENTS_M11", "TOOLS_M55") if marker in made.prompt.text] == [
@@ -315,6 +315,58 @@ async def test_a_heartbeat_has_its_rule_only_when_the_agent_has_heartbeats(setti
     assert "HEART_M66" not in assemble(Adapter.EMBEDDED, silent, await gathered(silent), live()).prompt.text
 
 
+@pytest.mark.parametrize("adapter", [Adapter.EMBEDDED, Adapter.CLI])
+@pytest.mark.parametrize(
+    "heartbeat",
+    [
+        HeartbeatSettings(),
+        HeartbeatSettings(include_system_prompt_section=False),
+        HeartbeatSettings(default_agent=False),
+    ],
+    ids=["with its rule", "without its rule", "of another agent"],
+)
+@pytest.mark.parametrize("chat", [None, *ChatKind])
+async def test_a_heartbeat_is_never_taught_another_way_to_be_silent(
+    settings: AgentSettings, adapter: Adapter, heartbeat: HeartbeatSettings, chat: ChatKind | None
+) -> None:
+    """S25, S42: its poll says how, also where the prompt itself says nothing of heartbeats."""
+    chosen = replace(settings, heartbeat=heartbeat)
+    facts = ChatFacts(channel="telegram", kind=chat, silence="allow") if chat else None
+    beat = live(trigger=Trigger.HEARTBEAT, chat=facts)
+    made = assemble(adapter, chosen, await gathered(chosen, trigger=Trigger.HEARTBEAT), beat)
+    assert ("## Heartbeats" in made.prompt.text) is heartbeat.guidance
+    for other in ("NO_REPLY", "Every message wants", "You hear only", "Your answer goes to", "Your answer is posted"):
+        assert other not in made.prompt.text
+    assert "give it as the poll says" in made.prompt.text
+
+
+@pytest.mark.parametrize("key", ["subagent:7", "cron:daily"])
+async def test_a_cli_agents_helpers_are_not_told_how_to_talk_with_people(settings: AgentSettings, key: str) -> None:
+    """They get the full prompt there, and what they bring is awaited."""
+    helper = key.startswith("subagent")
+    trigger, audience = (Trigger.CHAT, Audience.SUBAGENT) if helper else (Trigger.CRON, Audience.CRON)
+    found = await gathered(settings, trigger=trigger, audience=audience, key=f"agent:pell:{key}")
+    task = SubagentFacts(task="Count the boats.") if helper else None
+    facts = live(session_key=f"agent:pell:{key}", trigger=trigger, subagent=task)
+    text = assemble(Adapter.CLI, settings, found, facts).prompt.text
+    for other in ("NO_REPLY", "## Messaging", "Your answer goes to"):
+        assert other not in text
+    assert (text.count("## Subagent Context"), text.count("## Group Chat Context")) == (int(helper), 0)
+
+
+async def test_memory_and_heartbeat_tools_are_called_as_the_model_knows_them(settings: AgentSettings) -> None:
+    """Rule 4."""
+    tools = ToolFacts(names=("Memory_Get", "Tool_Search", "Heartbeat_Respond"), hidden=("Memory_Search",))
+    found = await gathered(settings, trigger=Trigger.HEARTBEAT)
+    text = assemble(
+        Adapter.EMBEDDED, settings, found, live(trigger=Trigger.HEARTBEAT, tools=tools, ack=Ack.TOOL)
+    ).prompt.text
+    assert "Memory_Search finds passages in MEMORY.md and memory/*.md, then Memory_Get reads" in text
+    assert "is loaded through Tool_Search." in text
+    assert "Answer it with one call of Heartbeat_Respond: notify=false" in text
+    assert not re.search(r"\b(memory_search|memory_get|tool_search|heartbeat_respond)\b", text)
+
+
 @pytest.mark.parametrize(
     ("mode", "seen", "shown"),
     [
@@ -334,7 +386,7 @@ async def test_a_cut_is_told_without_names_and_numbers(
     assert first.truncation is not None
     found = await gathered(small, held=Held(cuts_told=first.truncation.seen)) if seen else first
     made = assemble(Adapter.EMBEDDED, small, found, live())
-    notice = "## Bootstrap Context Notice\nSome workspace files in this prompt did not fit and are shown in part."
+    notice = "## Bootstrap Context Notice\nSome workspace files did not fit into this prompt: they are shown in part"
     assert made.prompt.text.count(notice) == shown
     assert (notice in stable(made)) is (mode is WarningMode.ALWAYS)
     assert notice not in assemble(Adapter.CLI, small, found, live()).prompt.text

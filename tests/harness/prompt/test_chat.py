@@ -112,7 +112,7 @@ def test_a_direct_chat_wants_an_answer_to_everything_but_a_heartbeat() -> None:
         f"{where} Every message wants a visible answer.",
     ]
     beats = (said(DIRECT, heartbeat=Ack.TOKEN), said(only, "message", heartbeat=Ack.TOKEN))
-    assert [text.split("\n\n")[1] for text in beats] == [where, f"{where} Only what you send with `message` is seen."]
+    assert [text.split("\n\n")[1] for text in beats] == [where, where]
 
 
 def test_a_group_that_is_always_heard_is_spoken_to_sparingly() -> None:
@@ -124,6 +124,20 @@ def test_a_group_that_is_always_heard_is_spoken_to_sparingly() -> None:
         only, "message"
     )
     assert "Your answer is posted to the group." in said(only)
+
+
+def test_where_an_answer_goes_is_said_once() -> None:
+    """By the section on messaging, where there is one."""
+    alone, beside = (
+        chat_context(TurnFacts(chat=GROUP), offered()),
+        chat_context(TurnFacts(chat=GROUP), offered(), messaging=True),
+    )
+    assert alone.replace("Your answer is posted to the group.\n", "") == beside != alone
+
+
+def test_a_heartbeat_in_a_group_hears_nothing_of_messages() -> None:
+    for activation in ("always", "mention"):
+        assert "You hear" not in said(replace(GROUP, activation=activation), heartbeat=Ack.TOOL)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +166,6 @@ def test_a_subagent_is_told_its_task_its_rules_and_whom_it_works_for() -> None:
         offered(),
     )  # fmt: skip
     assert [line for line in context.splitlines() if line.startswith("#")] == [
-        "# Subagent Context",
         "## Your Role",
         "## Rules",
         "## Output Format",
@@ -170,7 +183,7 @@ def test_a_subagent_is_told_its_task_its_rules_and_whom_it_works_for() -> None:
     [
         (1, 1, None),
         (1, 2, "You may start subagents of your own with `Sessions_Spawn`"),
-        (2, 2, "You cannot start subagents: do the work yourself."),
+        (2, 2, None),
         (2, 3, "You may start subagents of your own with `Sessions_Spawn`"),
     ],
 )
@@ -181,6 +194,7 @@ def test_a_subagent_knows_whether_it_may_start_others(depth: int, most: int, exp
     assert expected is None or expected in context
     assert ("parent orchestrator" in context) is (depth >= 2)
     assert "You may start subagents" not in subagent_context(facts, offered())
+    assert ("You cannot start subagents: do the work yourself." in subagent_context(facts, offered())) is (depth >= 2)
 
 
 @pytest.mark.parametrize(

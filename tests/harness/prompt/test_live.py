@@ -85,6 +85,29 @@ async def test_a_preview_has_the_bytes_of_a_live_run_on_a_message_that_came_in(
     assert "`Read`" in preview.system_prompt
 
 
+@pytest.mark.parametrize(
+    ("tools", "way"),
+    [
+        (("exec", "Read"), "load its SKILL.md with `Read` from"),
+        (("Exec",), "load its SKILL.md by a command with `Exec` from"),
+        (("cron",), "load its SKILL.md from"),
+    ],
+)
+async def test_skills_are_loaded_with_a_tool_that_is_offered_and_this_is_said_once(
+    settings: AgentSettings, tools: tuple[str, ...], way: str
+) -> None:
+    """S15, D13: by the section; the list brings no way of its own."""
+    runs = EmbeddedRuns(settings, tools=tools)
+    gathered, prepared = await runs.prepared(of_chat(settings, "telegram", ChatKind.DIRECT))
+    text = prepared.system_prompt
+    assert text.count(way) == 1
+    assert text.count("from the exact location given") == 1
+    assert text.count("A relative path in a skill file") == 1
+    assert ("`read`" in text, "`cat`" in text) == (False, False)
+    assert text.count("<name>tide</name>") == 1
+    assert gathered.catalogue.text.count("from the exact location given") == 1
+
+
 def test_a_message_and_a_chat_without_one_are_the_same_cause_but_for_what_was_said(
     settings: AgentSettings, received: InboundMessage
 ) -> None:

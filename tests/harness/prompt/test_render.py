@@ -239,6 +239,8 @@ def test_the_tool_list_has_our_order_the_callers_spelling_and_no_tool_twice() ->
         "TOOLS.md tells how the owner wants tools used; it neither offers nor takes away any.",
         "`exec` is for commands that start now; they may go on in the background.",
         "If you are woken when a command ends, start it once and rely on that: its output or failure comes to you.",
+        "If nothing wakes you and you need the result in this turn, wait by one `exec` call with a long yieldMs; never "
+        "by several.",
         "Keep a plan with `update_plan` only for work of several steps that is not trivial, with at most one step "
         "in_progress; skip it for simple work of one step.",
         "### Deferred Tool Schemas",
@@ -264,6 +266,8 @@ LONG_WORK = {
     "failure comes to you.",
     "S33 process to look after": "Use `process` to read output, see the status, give input or step in, not to pass the "
     "time.",
+    "one way to wait": "If nothing wakes you and you need the result in this turn, wait by one `exec` call with a long "
+    "yieldMs, or one `process` poll with a timeout; never by several.",
     "S34 larger work": "For larger work start a subagent with `sessions_spawn`; its result is pushed to you and "
     "announced by itself.",
     "S35 no polling": "Do not call `subagents` or `sessions_list` again and again just to wait.",
@@ -402,6 +406,9 @@ def test_skills_are_read_with_the_tool_as_the_caller_spells_it() -> None:
     assert "Load it again when its <version> differs from that of an earlier turn." in body
     assert body.endswith("<available_skills>…</available_skills>")
     assert "## Skills" not in text(replace(FULL, skills=" \n"))
+    by_command = section(text(replace(FULL, tools=ToolFacts(names=("Exec",)))), "## Skills")
+    assert "load its SKILL.md by a command with `Exec` from the exact location given" in by_command
+    assert "load its SKILL.md from" in section(text(replace(FULL, tools=ToolFacts(names=("cron",)))), "## Skills")
 
 
 def test_control_and_self_update_depend_on_the_gateway_tool() -> None:
@@ -414,11 +421,18 @@ def test_control_and_self_update_depend_on_the_gateway_tool() -> None:
     assert "only when a person explicitly asks" in update
     without = text(replace(FULL, tools=ToolFacts(names=("read",))))
     assert "## OpenClaw Self-Update" not in without
-    control = section(without, "## OpenClaw Control").splitlines()
-    assert control[1] == (
-        "Nothing that you are offered in this run changes the configuration or restarts the gateway; say so when "
-        "somebody asks for it."
-    )
+    assert section(without, "## OpenClaw Control").splitlines() == [
+        "Do not invent commands of the openclaw program.",
+        "No tool that you are offered in this run changes the configuration or restarts the gateway; say so when "
+        "somebody asks for it.",
+    ]
+    commands = ToolFacts(names=("exec",))
+    for agent in (replace(FULL, tools=commands), replace(FULL, tools=ToolFacts(), surface=Surface.CLI)):
+        assert section(text(agent), "## OpenClaw Control").splitlines()[1:] == [
+            "No tool that you are offered in this run changes the configuration; say so when somebody asks for it.",
+            "Run `openclaw gateway status|restart|start|stop` only when a person asks for it, and restart rather than "
+            "stop and start.",
+        ]
 
 
 def test_aliases_are_listed_by_name() -> None:
@@ -583,6 +597,16 @@ def test_a_new_workspace_is_told_what_to_do_first(mode: FirstRunMode, files: tup
     assert expected in body
     assert ("Commit." in body) is (mode is FirstRunMode.FULL)
     assert "## Bootstrap Pending" not in text(FULL, replace(TURN, first_run=FirstRunMode.NONE))
+
+
+def test_people_in_a_group_are_not_told_that_a_workspace_is_new() -> None:
+    new = replace(TURN, first_run=FirstRunMode.LIMITED)
+    group, direct = (
+        replace(new, chat=ChatFacts(channel="irc", kind=kind)) for kind in (ChatKind.GROUP, ChatKind.DIRECT)
+    )
+    told = [section(text(FULL, turn), "## Bootstrap Pending") for turn in (group, direct, new)]
+    assert ["Say so in a sentence" in each for each in told] == [False, True, True]
+    assert "do not bring it up in this group" in told[0]
 
 
 def test_output_directives_are_tags_or_the_message_tool() -> None:
