@@ -8,11 +8,11 @@ launcher leaves the server behind (peers, section 3.1).
 import importlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from codex_bridge.errors import BinaryNotFoundError
+from harness.lean_values import dataclass
 
 VARIABLE: Final = "CODEX_BIN"
 

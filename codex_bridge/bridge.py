@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
@@ -49,6 +49,7 @@ from codex_bridge.wire.requests import (
     TurnInterruptParams,
 )
 from harness.errors import HarnessError
+from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.store.bound import Holds
 from harness.tasks import beside

@@ -4,10 +4,10 @@ Pure. Everything here was measured on both pinned versions (protocol reference, 
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from codex_bridge.catalogue import UNKNOWN, Catalogue
+from harness.lean_values import dataclass
 
 REMEMBERS_CONTEXT: Final = (0, 171, 0)
 """The oldest version known to say the additional context again after a compaction; 0.163 forgets it, and what lies

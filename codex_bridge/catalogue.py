@@ -4,9 +4,10 @@ Pure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
+
+from harness.lean_values import dataclass
 
 CatalogueMode: TypeAlias = Literal["auto", "patched", "untouched"]
 """`appServer.modelCatalog`: whether the server gets a patched catalogue; `auto` where the home is ours."""

@@ -7,7 +7,6 @@ since the vendor may have new models then. What goes wrong costs the patch and n
 import logging
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
@@ -21,6 +20,7 @@ import orjson
 from codex_bridge.binary import CodexBinary
 from codex_bridge.catalogue import UNKNOWN, Catalogue, CatalogueMode, ModelFacts
 from codex_bridge.home import Home, child_environment
+from harness.lean_values import dataclass
 
 if TYPE_CHECKING:
     from codex_bridge.catalogue_text import Text

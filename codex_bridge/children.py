@@ -6,11 +6,11 @@ that it says is taken for its parent's.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from codex_bridge.ledger import TurnLedger
 from codex_bridge.wire.notifications import TurnBegan, Wire
+from harness.lean_values import dataclass
 from harness.turns import Finished, SubagentFinished, SubagentStarted
 
 ParentT = TypeVar("ParentT")

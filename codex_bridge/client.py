@@ -7,7 +7,6 @@ each request of the server is handled in a task of its own, so that a slow appro
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 import anyio
@@ -40,6 +39,7 @@ from codex_bridge.rpc import (
 )
 from codex_bridge.transports.base import Transport
 from codex_bridge.wire.base import Method, Received, Sent
+from harness.lean_values import dataclass
 from harness.tasks import beside
 
 Params = TypeVar("Params", bound=Sent)

@@ -6,9 +6,9 @@ other's threads (measured), and another Codex home is another backend. What is n
 against it.
 """
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from harness.lean_values import dataclass
 from harness.store.bound import Basis, Binding
 
 NOTHING: Final = Basis()

@@ -9,11 +9,12 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from codex_bridge.errors import CodexError
+from harness.lean_values import dataclass
 
 APP: Final = "openclaw-codex-bridge"
 STATE_VARIABLE: Final = "CODEX_BRIDGE_STATE_DIR"

@@ -5,7 +5,7 @@ Pure: a composition in, the text of each field out. Nothing else may put prompt 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -35,6 +35,7 @@ from codex_bridge.wording import (
 )
 from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.lean_values import dataclass
 from harness.workspace.names import LAYER_OF
 
 HABITS: Final = Habits(

@@ -15,7 +15,7 @@ starts it to its end:
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Final
 
@@ -46,6 +46,7 @@ from codex_bridge.wire.notifications import (
     Wire,
 )
 from codex_bridge.wire.requests import Turn
+from harness.lean_values import dataclass
 from harness.turns import (
     CommandAction,
     CommandFinished,

@@ -4,7 +4,6 @@ Pure. Every request of a turn is built here, so that no field can be forgotten i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeVar
@@ -28,6 +27,7 @@ from codex_bridge.wire.requests import (
     TurnStartParams,
 )
 from codex_bridge.wording import OVER
+from harness.lean_values import dataclass
 from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
 from harness.turns import TurnRequest

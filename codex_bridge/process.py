@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from codex_bridge.rpc import MESSAGE_LIMIT
 from codex_bridge.transports.stdio import spawned
 from codex_bridge.versions import ServerVersion, version_of
 from codex_bridge.wire.requests import INITIALIZE, Capabilities, ClientInfo, InitializeParams
+from harness.lean_values import dataclass
 
 QUIET: Final = (
     # Both reach for the network at every start (protocol reference, section 8).

@@ -1,7 +1,9 @@
 """How a model provider is described to Codex: overrides for its command line."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from harness.lean_values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Final
 
@@ -15,6 +15,7 @@ from codex_bridge.home import login_command
 from codex_bridge.process import Launch, Server, app_server
 from codex_bridge.rpc import Junk, Stray
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
+from harness.lean_values import dataclass
 from harness.store.bound import Basis, Holds
 
 PING_DEADLINE: Final = 5.0

@@ -5,7 +5,6 @@ Pure. Codex has files, commands and plans of its own, so the gateway's tools for
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, cast
 
@@ -14,6 +13,7 @@ import orjson
 from codex_bridge.rpc import Json
 from codex_bridge.wire.requests import DynamicTool, FunctionTool, ToolNamespace
 from harness.json_value import Json as Value
+from harness.lean_values import dataclass
 from harness.tools import Tool
 
 NATIVE: Final = frozenset(

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass
 
 import anyio
 
@@ -16,6 +15,7 @@ from codex_bridge.wire.base import Sent
 from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
 from harness.layers import Composition, Layer
+from harness.lean_values import dataclass
 from harness.turns import Finished, TurnEvent, TurnRequest, TurnResult
 
 logger = logging.getLogger("codex_bridge")

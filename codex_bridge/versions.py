@@ -4,10 +4,10 @@ Pure. The server tells its version only inside its user agent, "NAME/0.171.0 (De
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from codex_bridge.errors import ServerTooOldError, UnreadableAnswerError
+from harness.lean_values import dataclass
 
 FLOOR: Final = (0, 163, 0)
 """The oldest version that the suite runs on; older ones were never measured."""

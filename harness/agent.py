@@ -1,6 +1,6 @@
 """One agent: a workspace, a backend, and a message or the clock in between."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Generic
 
 from harness.conversations import Carried, Conversations, Held
@@ -8,6 +8,7 @@ from harness.gather import Gathered, Gatherer, Situation
 from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind, InboundMessage
 from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.toolbox import Toolbox, ToolTurn

@@ -5,13 +5,13 @@ field of their protocol a layer travels in is their own business.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.lean_values import dataclass
 from harness.turns import Trigger
 from harness.workspace.budget import ContextFile, ContextFiles, Fit
 from harness.workspace.entries import LeftOutFile, WorkspaceFile

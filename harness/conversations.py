@@ -7,10 +7,11 @@ counts as one that was told nothing, so that nothing is missing from it.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.turns import Outcome, TurnResult
 
 MOST_CONVERSATIONS: Final = 1024

@@ -4,7 +4,7 @@ One `Gatherer` serves one agent over all its turns. What did not change is neith
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -18,6 +18,7 @@ from harness.conversations import NOTHING, Held
 from harness.habits import Habits
 from harness.heartbeat.convention import Ack
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
+from harness.lean_values import dataclass
 from harness.memory.access import STANDINGS, Audience, Standing
 from harness.memory.routing import MemoryFacts, MemoryRoute, route_memory
 from harness.settings.agent import AgentSettings

@@ -3,7 +3,7 @@
 Pure.
 """
 
-from dataclasses import dataclass
+from harness.lean_values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """What reaches an agent from outside: one type for every channel."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+
+from harness.lean_values import dataclass
 
 
 class ChatKind(Enum):

@@ -4,9 +4,10 @@ Pure values. Which field of which protocol a layer travels in is the business of
 decides by the layer's name and never by its text.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, StrEnum
 
+from harness.lean_values import dataclass
 from harness.units import utf16_units
 
 

@@ -5,9 +5,9 @@ backend which registers them once need not begin anew. What changes is whether a
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from harness.lean_values import dataclass
 from harness.memory.access import Access
 from harness.tools import Tool
 

@@ -5,10 +5,11 @@ can be compared, sorted and fingerprinted.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.json_value import Json
+from harness.lean_values import dataclass
 from harness.units import utf16_units
 
 if TYPE_CHECKING:

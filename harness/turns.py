@@ -4,12 +4,13 @@ A `Harness` runs turns. A turn streams `TurnEvent`s, a closed union, and always 
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
 from harness.layers import Composition
+from harness.lean_values import dataclass
 from harness.tools import Tool
 
 

@@ -4,8 +4,9 @@ The app-server speaks JSON-RPC 2.0 without the `jsonrpc` member (protocol refere
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from harness.lean_values import dataclass
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 JsonObject: TypeAlias = "dict[str, Json]"

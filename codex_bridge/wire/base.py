@@ -6,7 +6,6 @@ does not know and requires next to nothing, because an old client meets new serv
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from pydantic import ConfigDict
@@ -15,6 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from codex_bridge.rpc import JsonObject
 from harness.lean_models import LeanModel
+from harness.lean_values import dataclass
 
 RawJson: TypeAlias = Any
 """JSON that we pass on or look into by hand. (The recursive `Json` cannot be a pydantic field.)"""

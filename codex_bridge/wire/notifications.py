@@ -8,7 +8,6 @@ instead of 4). Every other notification has a model in `NOTIFICATIONS`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, TypeAlias
 
@@ -18,6 +17,7 @@ from codex_bridge.rpc import Json, Notified
 from codex_bridge.wire.base import Received, known
 from codex_bridge.wire.items import Item
 from codex_bridge.wire.requests import Thread, ThreadStatus, Turn, TurnError
+from harness.lean_values import dataclass
 
 
 class Stream(Enum):

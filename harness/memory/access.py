@@ -4,10 +4,10 @@ Pure. The memory is the owner's: it is open in the owner's direct chat, in group
 nobody else.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
+from harness.lean_values import dataclass
 from harness.settings.memory import CitationsMode
 
 

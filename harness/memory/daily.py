@@ -6,10 +6,10 @@ frame around it.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from types import MappingProxyType
 
+from harness.lean_values import dataclass
 from harness.settings.memory import ResetAction, StartupSettings
 from harness.units import utf16_units
 from harness.workspace.boundaries import cut_with_line, head

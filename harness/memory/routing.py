@@ -3,10 +3,11 @@
 Pure, and a table: who is listening, and whether the tools can serve this workspace.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 
+from harness.lean_values import dataclass
 from harness.memory.access import STANDINGS, Access, Audience, Closed, Open, Standing, cites
 from harness.settings.memory import MemorySettings
 

@@ -4,10 +4,11 @@ Pure values. The numbers without a remark are those of prompt-builder 14; sizes 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from harness.lean_values import dataclass
 from harness.settings.excerpts import ExcerptLimits
 from harness.settings.files import FileSettings
 from harness.settings.heartbeat import ChannelVisibility, HeartbeatSettings

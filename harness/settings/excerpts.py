@@ -3,7 +3,7 @@
 Pure. Sizes are UTF-16 units; a value out of range is brought to the nearest end of it (prompt-builder 14).
 """
 
-from dataclasses import dataclass
+from harness.lean_values import dataclass
 
 _TOOL_RESULT_STEPS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
 """From how many tokens of context on a tool result may have how many units (prompt-builder 14)."""

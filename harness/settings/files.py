@@ -3,8 +3,10 @@
 Pure values. Sizes are UTF-16 units; the numbers are those of prompt-builder 14.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from harness.lean_values import dataclass
 
 EXTRA_FILES_HOOK = "bootstrap-extra-files"
 """The bundled hook that adds the files of `FileSettings.extra_files` (prompt-builder 7.5)."""

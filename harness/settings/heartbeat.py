@@ -6,8 +6,10 @@ Pure values. Rules of prompt-builder 10.1, 10.2, 10.7 and 10.8.
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
+
+from harness.lean_values import dataclass
 
 ACK_MAX_CHARS = 300
 """The text beside the token, in UTF-16 units, up to which a heartbeat stays quiet (prompt-builder 10.1)."""

@@ -3,8 +3,9 @@
 Pure values. Sizes are UTF-16 units unless a name says bytes.
 """
 
-from dataclasses import dataclass
 from typing import Literal
+
+from harness.lean_values import dataclass
 
 CitationsMode = Literal["auto", "on", "off"]
 ResetAction = Literal["new", "reset"]

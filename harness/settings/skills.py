@@ -4,10 +4,11 @@ Pure values; nothing here reads a file or the environment.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from harness.json_value import Json
+from harness.lean_values import dataclass
 
 
 class SkillSource(StrEnum):

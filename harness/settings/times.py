@@ -3,10 +3,10 @@
 Pure values (prompt-builder 9).
 """
 
-from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from harness.clock import Clock, find_zone
+from harness.lean_values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

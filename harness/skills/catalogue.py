@@ -5,10 +5,11 @@ Pure: skills and options in, text out. All sizes are UTF-16 units.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.settings.skills import RemoteNode, SkillLimits, SkillSource
 from harness.skills.locations import PathNaming
 from harness.skills.markup import Row, blocks, join

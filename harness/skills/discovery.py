@@ -6,10 +6,11 @@ tell whether to walk again.
 
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePath
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.settings.skills import PluginSkills, SkillLimits
 from harness.skills import disk
 from harness.skills.disk import FolderEntry, Stamp

@@ -10,9 +10,9 @@ import os
 import stat
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.skills.values import SKILL_FILE, Why
 
 Stamp = tuple[int, int, int]

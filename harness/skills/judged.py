@@ -4,9 +4,10 @@ Looks for commands on PATH through `disk`; reads no skill.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.settings.skills import SkillRules
 from harness.skills import disk
 from harness.skills.catalogue import ListingOptions, SkillCatalogue, build_catalogue

@@ -4,9 +4,10 @@ Pure: what was found in, verdicts out.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.settings.skills import SkillRules
 from harness.skills.order import name_key
 from harness.skills.values import Refused, Skill, SkillVerdict, Standing, Why

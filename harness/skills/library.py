@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from harness.lean_values import dataclass
 from harness.settings.skills import SkillLimits, SkillPlaces, SkillRules
 from harness.skills import disk
 from harness.skills.catalogue import ListingOptions, SkillCatalogue

@@ -4,9 +4,9 @@ Pure: text in, text out (prompt-builder 8.9 and, for sandboxes, 8.10).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.settings.skills import PLUGIN_LINKS_FOLDER
 
 SANDBOX_MIRROR: Final = ".openclaw/sandbox-skills"

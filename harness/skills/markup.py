@@ -4,9 +4,9 @@ Pure. The tag names are those that models of this kind of gateway know (prompt-b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from harness.lean_values import dataclass
 from harness.skills.values import Skill
 
 

@@ -5,9 +5,10 @@ Reads through `disk` and understands through `parse`.
 
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.settings.skills import SkillLimits
 from harness.skills import disk
 from harness.skills.discovery import Candidate, Walk, name_of, walk_root

@@ -4,12 +4,12 @@ Pure: places in, roots out. Nothing here looks at a disk.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
 from typing import Final
 
 from harness.home_paths import at_home
+from harness.lean_values import dataclass
 from harness.settings.skills import PluginSkills, SkillPlaces, SkillSource
 
 GROUP_DEPTH: Final = 6

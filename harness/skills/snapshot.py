@@ -4,9 +4,9 @@ Pure: the clock is an argument (prompt-builder 8.10).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from harness.lean_values import dataclass
 from harness.skills.catalogue import SkillCatalogue
 from harness.skills.values import Skill
 

@@ -3,9 +3,10 @@
 Pure values. Where skills are found, which of them an agent may use and how they are shown is decided elsewhere.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from harness.lean_values import dataclass
 from harness.settings.skills import SkillSource
 
 SKILL_FILE = "SKILL.md"

@@ -4,8 +4,9 @@ Pure. Which of them a turn carries is decided in `catalogue`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, assert_never
+
+from harness.lean_values import dataclass
 
 NAMES_IN_NOTE: Final = 3
 """A note may not grow with the number of machines."""

@@ -3,7 +3,7 @@
 Pure values.
 """
 
-from dataclasses import dataclass
+from harness.lean_values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ Blocks: called within a transaction of the store.
 import sqlite3
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from harness.lean_values import dataclass
 
 
 class Occasion(Enum):

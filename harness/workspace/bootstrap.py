@@ -9,9 +9,10 @@ import os
 from collections import OrderedDict
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from harness.lean_values import dataclass
 from harness.settings.heartbeat import HeartbeatSettings
 from harness.workspace.entries import LeftOutFile, Notice, NoticeCode, WorkspaceFile
 from harness.workspace.filters import (

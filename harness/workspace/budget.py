@@ -5,12 +5,12 @@ UTF-16 units (prompt-builder 7.8).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from harness.lean_values import dataclass
 from harness.settings.files import FileLimits
 from harness.units import utf16_units
 from harness.workspace.boundaries import clamp

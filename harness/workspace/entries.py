@@ -3,10 +3,10 @@
 Pure values.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 
 from harness.layers import LayerName
+from harness.lean_values import dataclass
 from harness.workspace.memory_files import MemoryKind
 from harness.workspace.names import LAYER_OF
 from harness.workspace.reads import Content, Missing, ReadResult

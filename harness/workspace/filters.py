@@ -4,8 +4,8 @@ Pure. Each rule says why a file is left out; no rule looks at the disk.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from harness.lean_values import dataclass
 from harness.settings.heartbeat import HeartbeatSettings
 from harness.workspace.entries import LeftOutFile, WorkspaceFile
 from harness.workspace.names import FILES_OF_SESSION, HEARTBEAT, ContextMode, RunKind, SessionKind

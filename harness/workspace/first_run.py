@@ -4,9 +4,9 @@ Pure (prompt-builder 7.11).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from harness.lean_values import dataclass
 from harness.workspace.entries import WorkspaceFile
 from harness.workspace.filters import BOOTSTRAP_ELSEWHERE, Sifted, sift
 from harness.workspace.names import BOOTSTRAP, RunKind, SessionKind

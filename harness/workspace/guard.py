@@ -10,9 +10,9 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from harness.lean_values import dataclass
 from harness.workspace.reads import MAX_FILE_BYTES, MISSING, Content, FileIdentity, Missing, Refusal, Refused
 
 TRANSIENT = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EINTR})

@@ -8,11 +8,12 @@ the run.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import NoneType
 from typing import cast
 
 from harness.foreign import ForeignCall, StillRunningError, TookTooLongError
+from harness.lean_values import dataclass
 from harness.workspace.entries import Notice, NoticeCode, WorkspaceFile
 from harness.workspace.reads import Content
 

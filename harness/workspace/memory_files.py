@@ -5,9 +5,9 @@ name by a hard link is never read in the first place.
 """
 
 import os
-from dataclasses import dataclass
 from enum import Enum
 
+from harness.lean_values import dataclass
 from harness.workspace.names import MEMORY, MEMORY_FOLDER, base_name
 
 

@@ -9,11 +9,12 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import anyio
 
+from harness.lean_values import dataclass
 from harness.workspace.guard import Candidate, TransientReadError, identity_of, inspect, load
 from harness.workspace.reads import MISSING, Content, FileIdentity, Missing, ReadResult, Refusal, Refused
 

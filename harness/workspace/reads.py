@@ -3,10 +3,11 @@
 Pure values and the sentences that go with them; `harness.workspace.guard` does the reading.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import NamedTuple
 
+from harness.lean_values import dataclass
 from harness.units import utf16_units
 
 MAX_FILE_BYTES = 2 * 1024 * 1024

@@ -4,12 +4,14 @@ Pure: text in, state out, and what the state becomes when a gateway finds the wo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import cast
 
 import orjson
+
+from harness.lean_values import dataclass
 
 STATE_FILE = "openclaw-workspace-state.json"
 LEGACY_STATE_FILE = ".openclaw/workspace-state.json"

@@ -3,8 +3,7 @@
 Reads through the guarded reader, so an unchanged state costs one `stat`.
 """
 
-from dataclasses import dataclass
-
+from harness.lean_values import dataclass
 from harness.workspace.entries import Notice, NoticeCode
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Missing, Refused

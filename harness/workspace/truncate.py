@@ -5,8 +5,8 @@ cuts fall between whole characters, so a kept part may be a few units smaller th
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from harness.lean_values import dataclass
 from harness.units import utf16_units
 from harness.workspace.boundaries import boundary_at_or_after, head, tail
 from harness.workspace.digest import DIGEST_HEADING, choose_lines, omitted_line

@@ -18,7 +18,7 @@ def test_no_part_knows_the_configuration(part: str) -> None:
 
 
 def test_settings_are_plain_values() -> None:
-    known = {"harness", "harness.clock", "harness.json_value", "harness.lazy"}
+    known = {"harness", "harness.clock", "harness.json_value", "harness.lazy", "harness.lean_values"}
     ours = {name for name in asked_for_by("harness.settings") if name.partition(".")[0] == "harness"}
     assert {name for name in ours - known if not name.startswith("harness.settings")} == set()
     assert "pydantic" not in asked_for_by("harness.settings")
