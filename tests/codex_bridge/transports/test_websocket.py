@@ -246,9 +246,9 @@ async def test_a_server_that_repeats_the_token_in_its_answer_does_not_get_it_int
             with pytest.raises(ConnectError) as caught:
                 async with websocket(url, token=TokenFrom(file=file)):
                     raise NotImplementedError
+            assert str(caught.value) == f"No app-server answers at {url}: what listens there speaks no WebSocket."
+            assert caught.value.__suppress_context__
             group.cancel_scope.cancel()
-    assert str(caught.value) == f"No app-server answers at {url}: what listens there speaks no WebSocket."
-    assert caught.value.__suppress_context__
 
 
 @pytest.mark.parametrize(
