@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import field, replace
-from functools import cached_property
 from typing import Final
 
 import anyio
@@ -106,7 +105,10 @@ class CodexHarness:
         self._now = now
         backend = backend_of(settings.launch.home)
         provider = settings.launch.provider
-        self._threads = Threads(bindings, backend, settings.threads, provider.id if provider else "")
+        self._login = login_command(settings.launch.home, settings.agent)
+        self._threads = Threads(
+            bindings, backend, settings.threads, login=self._login, provider=provider.id if provider else ""
+        )
         self._servers = Servers(
             group,
             settings.launch,
@@ -117,14 +119,9 @@ class CodexHarness:
         )
         self._queues: dict[str, anyio.Lock] = {}
         self._turns: dict[str, CodexTurn] = {}
-        self._children: Children[CodexTurn] = Children(self._turn_of)
+        self._children: Children[CodexTurn] = Children(self._turn_of, self._login)
         self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False
-
-    @cached_property
-    def _login(self) -> str:
-        """The command that signs the home in."""
-        return login_command(self._settings.launch.home, self._settings.agent)
 
     @property
     def server(self) -> Server | None:
@@ -257,7 +254,7 @@ class CodexHarness:
         if turn.buffer.result is None:
             turn.over = anyio.Event()
             # Nothing of it ran. The thread is too long for the model, so a fresh one gets it, and what fits of before.
-            turn.buffer.push(Notice(f"{told(Trouble.OVERFLOW)} It goes on in a new thread."))
+            turn.buffer.push(Notice(f"{told(Trouble.OVERFLOW, self._login)} It goes on in a new thread."))
             await self._threads.drop(self._servers.current, turn.key)
             thread, before = await self._run_once(turn)
         result = await turn.buffer.wait()

@@ -29,9 +29,11 @@ class Children(Generic[ParentT]):
 
     Args:
         parent_of: Finds the turn with an id of the server's; None for a turn that is none of ours.
+        login: The command that signs in again, for a subagent that fails for want of it.
     """
 
-    def __init__(self, parent_of: Callable[[str], ParentT | None]) -> None:
+    def __init__(self, parent_of: Callable[[str], ParentT | None], login: str) -> None:
+        self._login = login
         self._parent_of = parent_of
         self._at_work: dict[str, Child[ParentT]] = {}
 
@@ -69,7 +71,7 @@ class Children(Generic[ParentT]):
         parent = known.parent if parent is None and known is not None else parent
         if parent is None:
             return None
-        ledger = TurnLedger(began.thread_id)
+        ledger = TurnLedger(began.thread_id, self._login)
         ledger.accept(began.turn)
         ledger.see(began)
         self._at_work[began.thread_id] = Child(parent, ledger)

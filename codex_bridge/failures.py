@@ -172,8 +172,6 @@ _REFUSALS: Final[tuple[tuple[str, str], ...]] = (
     ("requires experimentalapi", "This Codex does not offer what the bridge needs; update it."),
 )
 """Refusals that say nothing of the conversation, by words in them."""
-LOGIN: Final = "codex-bridge login"
-"""The command that signs the default agent's own home in; see `codex_bridge.home.login_command` for others."""
 OTHER: Final = "The model could not finish this turn."
 REFUSED: Final = "Codex refused the request; the log has the details."
 
@@ -213,7 +211,7 @@ def turn_trouble(error: TurnError | None) -> Trouble:
     return found if found in (Trouble.LOGIN, Trouble.DISK) else Trouble.OTHER
 
 
-def sentence(error: TurnError | None, login: str = LOGIN) -> str:
+def sentence(error: TurnError | None, login: str) -> str:
     """Say what went wrong with a turn that Codex ended. `login` is the command that signs its home in."""
     if error is None:
         return OTHER
@@ -222,12 +220,12 @@ def sentence(error: TurnError | None, login: str = LOGIN) -> str:
     return (known or _SAID.get(turn_trouble(error), OTHER)).replace("{login}", login)
 
 
-def told(trouble: Trouble, login: str = LOGIN) -> str:
+def told(trouble: Trouble, login: str) -> str:
     """One sentence about a trouble, with the fix where there is one; empty where the trouble alone says nothing."""
     return _SAID.get(trouble, "").replace("{login}", login)
 
 
-def refusal(error: RpcError, login: str = LOGIN) -> str:
+def refusal(error: RpcError, login: str) -> str:
     """Say what a refused request means; the server's own words, which may be pages long, go to the log."""
     message = error.message.lower()
     known = next((told for words, told in _REFUSALS if words in message), REFUSED)

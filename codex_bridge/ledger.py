@@ -19,7 +19,7 @@ from dataclasses import field, replace
 from enum import Enum
 from typing import Final
 
-from codex_bridge.failures import LOGIN, Trouble, sentence, turn_trouble
+from codex_bridge.failures import Trouble, sentence, turn_trouble
 from codex_bridge.wire.items import (
     AgentMessageItem,
     CommandItem,
@@ -113,7 +113,7 @@ class TurnLedger:
         login: The command that signs in again, for a turn that fails for want of it.
     """
 
-    def __init__(self, thread_id: str, login: str = LOGIN) -> None:
+    def __init__(self, thread_id: str, login: str) -> None:
         self.thread_id = thread_id
         self._login = login
         self.turn_id = ""

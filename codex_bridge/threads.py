@@ -53,9 +53,20 @@ def digest_of(context: str) -> str:
 
 
 class Threads:
-    """Finds and keeps the threads of an agent's conversations."""
+    """Finds and keeps the threads of an agent's conversations.
 
-    def __init__(self, bindings: Bindings, backend: str, settings: ThreadSettings, provider: str = "") -> None:
+    Args:
+        bindings: Where conversations are remembered.
+        backend: The name of the home; see `backend_of`.
+        settings: What a thread may do.
+        login: The command that signs the home in.
+        provider: The model provider's id; empty for the one that the home is signed in to.
+    """
+
+    def __init__(
+        self, bindings: Bindings, backend: str, settings: ThreadSettings, *, login: str, provider: str = ""
+    ) -> None:
+        self._login = login
         self._bindings = bindings
         self._backend = backend
         self._settings = settings
@@ -164,7 +175,7 @@ class Threads:
         try:
             await connection.server.client.call(THREAD_READ, ThreadReadParams(thread_id=thread_id))
         except RpcError as error:
-            raise AdoptionError(thread_id, refusal(error)) from error
+            raise AdoptionError(thread_id, refusal(error, self._login)) from error
         owner = await self._bindings.chat_of(self._backend, thread_id)
         if owner not in (None, session_key):
             raise AdoptionError(thread_id, f"It is the conversation of {owner}.")
@@ -325,7 +336,7 @@ class Threads:
         except RpcError as error:
             match RULES[trouble_of(error)]:
                 case Rule.FRESH:
-                    turn.buffer.push(Notice(f"{refusal(error)} It goes on in a new thread."))
+                    turn.buffer.push(Notice(f"{refusal(error, self._login)} It goes on in a new thread."))
                     return await self._begun(connection, turn)
                 case Rule.ASIDE:
                     logger.warning("%s", error)

@@ -114,4 +114,4 @@ class CodexTurn:
 
     def ended_ledger(self) -> TurnLedger:
         """The ledger that can end this turn, also when it never got as far as a thread."""
-        return self.ledger or TurnLedger("")
+        return self.ledger or TurnLedger("", "")

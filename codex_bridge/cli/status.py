@@ -30,7 +30,7 @@ from codex_bridge.cli.setup import (
 from codex_bridge.cli.tables import console, table
 from codex_bridge.config import binary_path
 from codex_bridge.errors import BinaryNotFoundError
-from codex_bridge.home import Home, agent_dir, child_environment, state_dir
+from codex_bridge.home import Home, agent_dir, child_environment, login_command, state_dir
 from harness.errors import StoreError, WorkspaceError
 from harness.report import Fitting, PromptReport, tokens
 from harness.store.bindings import listed
@@ -156,7 +156,7 @@ def _show(status: Status) -> None:
     binary = status.binary
     count = len(found.config.findings)
     wrong = f", {count} problem(s): see codex-bridge doctor" if count else ""
-    login = "signed in" if status.home.signed_in else "not signed in: run codex-bridge login"
+    login = "signed in" if status.home.signed_in else f"not signed in: run {login_command(status.home, settings.id)}"
     rows = [
         ("agent", f"{settings.id}{name}{' (the default)' if settings.is_default else ''}"),
         ("workspace", str(settings.workspace)),

@@ -28,7 +28,7 @@ from codex_bridge.cli.setup import (
 from codex_bridge.cli.tables import console, table
 from codex_bridge.client import ignore_all, refuse_all
 from codex_bridge.config import binary_path
-from codex_bridge.home import agent_dir, private_dir, state_dir
+from codex_bridge.home import agent_dir, login_command, private_dir, state_dir
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, app_server
 from codex_bridge.servers import Connection
@@ -113,7 +113,8 @@ async def _adopt(found: Configured, thread: str, chat: str, codex: Path | None, 
             Launch(binary, home, catalogue="untouched"), on_notification=ignore_all, on_request=refuse_all
         ) as server,
     ):
-        await Threads(bindings, backend_of(home), ThreadSettings()).adopt(Connection(server), chat, thread)
+        threads = Threads(bindings, backend_of(home), ThreadSettings(), login=login_command(home, agent))
+        await threads.adopt(Connection(server), chat, thread)
 
 
 async def _forget(path: Path, chat: str) -> None:

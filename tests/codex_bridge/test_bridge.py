@@ -10,6 +10,7 @@ import pytest
 
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.client import Client
+from codex_bridge.errors import AdoptionError
 from codex_bridge.home import Home
 from codex_bridge.turn import CodexTurn
 from harness.store.bindings import Bindings, bindings_at
@@ -116,3 +117,15 @@ async def test_a_login_that_is_over_is_renewed_by_the_command_that_is_named(
         result = await harness.start(words(said)).result()
     login = f"codex-bridge login --codex-home {tmp_path / 'users'}"
     assert (result.outcome, result.error) == (Outcome.FAILED, error.replace("{login}", login))
+
+
+async def test_a_thread_that_cannot_be_adopted_for_want_of_a_login_names_the_command(tmp_path: Path) -> None:
+    home = Home(tmp_path / "users", owned=False)
+    home.path.mkdir()
+    async with bindings_at(tmp_path / "bindings.sqlite") as store, harness_with(home, tmp_path, store) as harness:
+        with pytest.raises(AdoptionError) as caught:
+            await harness.adopt("a", "thr_9")
+    assert str(caught.value) == (
+        "The thread thr_9 cannot be adopted: The login has expired or is not accepted; sign in again with "
+        f"`codex-bridge login --codex-home {home.path}`."
+    )

@@ -15,7 +15,7 @@ class Played:
     """Subagents, and everything that was said of them."""
 
     def __init__(self) -> None:
-        self.children: Children[str] = Children(PARENTS.get)
+        self.children: Children[str] = Children(PARENTS.get, "sign in")
         self.told: list[tuple[str, TurnEvent]] = []
 
     def see(self, method: str, thread: str, **params: Any) -> None:
@@ -26,8 +26,8 @@ class Played:
     def begin(self, thread: str, turn: str, root: str) -> None:
         self.see("turn/started", thread, turn={"id": turn, "rootTurnId": root, "status": "inProgress"})
 
-    def end(self, thread: str, turn: str, root: str, status: str = "completed") -> None:
-        self.see("turn/completed", thread, turn={"id": turn, "rootTurnId": root, "status": status})
+    def end(self, thread: str, turn: str, root: str, status: str = "completed", **more: Any) -> None:
+        self.see("turn/completed", thread, turn={"id": turn, "rootTurnId": root, "status": status, **more})
 
     def say(self, thread: str, turn: str, text: str) -> None:
         item = {"type": "agentMessage", "id": "m", "text": text}
@@ -54,6 +54,15 @@ def test_a_subagent_is_told_of_to_the_turn_that_its_own_goes_back_to() -> None:
         ("first", SubagentFinished("a", ended("a", "u", "A."))),
         ("second", SubagentFinished("b", ended("b", "v", "B.", Outcome.INTERRUPTED))),
     ]
+
+
+def test_a_subagent_whose_login_is_over_names_the_command_that_renews_it() -> None:
+    played = Played()
+    played.begin("a", "u", "root-1")
+    played.end("a", "u", "root-1", "failed", error={"message": "401", "codexErrorInfo": "unauthorized"})
+    told = "The login has expired; sign in again with `sign in`."
+    result = TurnResult(Outcome.FAILED, "", error=told, detail="401", conversation="a", turn="u")
+    assert played.told[1:] == [("first", SubagentFinished("a", result))]
 
 
 def test_a_thread_that_goes_back_to_no_turn_of_ours_is_none_of_our_subagents() -> None:

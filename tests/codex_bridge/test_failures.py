@@ -125,10 +125,12 @@ def test_every_trouble_has_a_rule_and_only_a_lost_thread_or_a_full_window_ends_a
 
 def test_what_is_told_of_a_refusal_is_a_sentence_of_ours_with_the_fix() -> None:
     def told(message: str) -> str:
-        return refusal(RpcError("thread/resume", -32600, message))
+        return refusal(RpcError("thread/resume", -32600, message), "codex-bridge login --agent keeper")
 
     assert told(f"thread {ID} already has an active writer").endswith("close it there and try again.")
-    assert told("Your access token could not be refreshed.").endswith("sign in again with `codex-bridge login`.")
+    assert told("Your access token could not be refreshed.").endswith(
+        "sign in again with `codex-bridge login --agent keeper`."
+    )
     assert told("No space left on device (os error 28)").startswith("Codex cannot write to its disk; make room")
     assert (
         told("failed to load configuration: x in `y`")
@@ -139,6 +141,6 @@ def test_what_is_told_of_a_refusal_is_a_sentence_of_ours_with_the_fix() -> None:
 
 def test_what_is_told_of_a_failed_turn_follows_what_it_means_where_the_name_says_nothing() -> None:
     error = TurnError(message="Failed to refresh token: 500", codex_error_info="other")
-    assert sentence(error) == "The login has expired or is not accepted; sign in again with `codex-bridge login`."
+    assert sentence(error, "log in") == "The login has expired or is not accepted; sign in again with `log in`."
     error = TurnError(message='{"code":"context_length_exceeded"}', codex_error_info="other")
-    assert sentence(error) == "The conversation no longer fits into the model's window."
+    assert sentence(error, "log in") == "The conversation no longer fits into the model's window."

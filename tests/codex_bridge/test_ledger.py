@@ -48,7 +48,7 @@ class Played:
     """A ledger and everything it said."""
 
     def __init__(self, *, accepted: bool = True) -> None:
-        self.ledger = TurnLedger("t")
+        self.ledger = TurnLedger("t", "log in")
         self.events: list[TurnEvent] = []
         if accepted:
             self.accept()
@@ -268,5 +268,5 @@ def test_an_interrupt_of_our_own_is_told_as_what_it_is() -> None:
     ],
 )
 def test_every_error_has_one_plain_sentence(info: object, told: str) -> None:
-    assert sentence(TurnError.model_validate({"message": "{raw}", "codexErrorInfo": info})) == told
-    assert sentence(None) == OTHER
+    assert sentence(TurnError.model_validate({"message": "{raw}", "codexErrorInfo": info}), "log in") == told
+    assert sentence(None, "log in") == OTHER

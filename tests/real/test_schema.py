@@ -125,7 +125,7 @@ def test_the_status_of_a_failed_connection_is_where_we_look_for_it(schema: Schem
     }  # fmt: skip
     for kind, name in carrying:
         error = TurnError.model_validate({"codexErrorInfo": {kind: {name: 402}}})
-        assert sentence(error) == "The model provider asks for payment.", kind
+        assert sentence(error, "log in") == "The model provider asks for payment.", kind
 
 
 def test_every_item_that_tells_of_subagents_exists(schema: Schema) -> None:

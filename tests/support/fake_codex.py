@@ -256,6 +256,8 @@ class FakeCodex:
                 yield Result(_opened(f"thr_{self._threads}"))
             case Requested(method="thread/resume"):
                 yield self._resume(str(event.params["threadId"]))
+            case Requested(method="thread/read"):
+                yield Failure(-32603, "Your access token could not be refreshed.")
             case Requested(method="turn/start"):
                 yield from self._start(event)
             case Requested(method="turn/interrupt"):

@@ -61,6 +61,15 @@ def rows(place: Path) -> dict[str, str]:
     return {line[0]: line[1] for line in lines if len(line) == 2}
 
 
+def test_a_home_without_a_login_names_the_command_that_signs_that_home_in(place: Path) -> None:
+    theirs = place / "theirs"
+    theirs.mkdir()
+    # A long line of a table is broken anywhere.
+    shown, of_theirs = ("".join(run(place, "--codex-home", home).split()) for home in ("own", str(theirs)))
+    assert "notsignedin:runcodex-bridgelogin--agentpelllast" in shown
+    assert f"notsignedin:runcodex-bridgelogin--codex-home{theirs}last" in of_theirs
+
+
 async def bind(path: Path) -> None:
     async with bindings_at(path) as bindings:
         await bindings.put(Binding("codex", LAST.session_key, "thread-1"))
