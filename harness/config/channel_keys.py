@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness.config.agent_keys import SilentReply
-from harness.config.section import Section, Whole
-from harness.settings.agent import VisibleReplies
+from harness.config.section import Section, Texts, Whole
+from harness.settings.agent import ButtonScope, ReactionLevel, VisibleReplies
 
 
 class HeartbeatShown(Section):
@@ -27,6 +27,13 @@ class ChannelAccount(Section):
     heartbeat: HeartbeatShown | None = None
 
 
+class Capabilities(Section):
+    """`channels.<channel>.capabilities`, when it is no list of ids."""
+
+    has_open_keys = True
+    inline_buttons: ButtonScope | None = None
+
+
 class Channel(Section):
     """`channels.<channel>`; `channels.defaults` has the same keys."""
 
@@ -34,6 +41,8 @@ class Channel(Section):
     heartbeat: HeartbeatShown | None = None
     accounts: dict[str, ChannelAccount] = Field(default_factory=dict[str, ChannelAccount])
     require_mention: bool | None = None
+    capabilities: Texts | Capabilities | None = None
+    reaction_level: ReactionLevel | None = None
 
 
 class Surface(Section):

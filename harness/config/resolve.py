@@ -4,7 +4,7 @@ Pure.
 """
 
 from harness.config.agent_keys import AgentDefaults, AgentEntry, Subagents
-from harness.config.channel_keys import Channel
+from harness.config.channel_keys import Capabilities, Channel
 from harness.config.heartbeat_rules import heartbeat_of, visibility_of
 from harness.config.levels import filled
 from harness.config.model_rules import models_of
@@ -19,6 +19,7 @@ from harness.config.tool_keys import Tools
 from harness.config.workspace_rules import files_of, trimmed
 from harness.settings.agent import (
     AgentSettings,
+    ChannelSettings,
     OverlaySettings,
     OwnerSettings,
     ReplySettings,
@@ -74,6 +75,7 @@ def resolve_agent(
         overlay=OverlaySettings(gpt5=gpt5_personality(values), gpt5_elsewhere=gpt5_personality(values, ELSEWHERE)),
         tools=ToolSettings(workspace_only=tools.fs.workspace_only, plan_tool=_plan_tool(tools)),
         replies=_replies(values),
+        channels={name.strip().lower(): _channel(channel) for name, channel in sorted(values.channels.items())},
     )
 
 
@@ -116,6 +118,15 @@ def _subagents(defaults: AgentDefaults, entry: AgentEntry) -> SubagentSettings:
 def _owner(values: OpenClawConfig) -> OwnerSettings:
     written = values.commands
     return OwnerSettings(display=written.owner_display, secret=(written.owner_display_secret or "").strip() or None)
+
+
+def _channel(written: Channel) -> ChannelSettings:
+    can = written.capabilities
+    return ChannelSettings(
+        capabilities=trimmed(can) if isinstance(can, tuple) else (),
+        buttons=can.inline_buttons if isinstance(can, Capabilities) else None,
+        reactions=written.reaction_level,
+    )
 
 
 def _replies(values: OpenClawConfig) -> ReplySettings:

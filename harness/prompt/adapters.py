@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from harness.gather import Gathered
 from harness.heartbeat.convention import Ack
+from harness.inbound import ChatKind
 from harness.layers import LayerName
 from harness.memory.access import Standing
 from harness.memory.note import recall_lines
@@ -117,8 +118,10 @@ class LiveFacts:
     limited: bool = False
     """This run may use only some tools, by a list of its own: it gets the small prompt, without skills."""
     provider: str = ""
-    thinking: str = "off"
-    reasoning: Literal["off", "on", "stream"] = "off"
+    thinking: str = ""
+    """Empty: as it is configured."""
+    reasoning: Literal["off", "on", "stream"] | None = None
+    """None: as it is configured."""
     reasoning_tags: bool = False
     acp: bool = False
     guidance: tuple[str, ...] = ()
@@ -131,9 +134,11 @@ class LiveFacts:
     extra: str = ""
     """What is said besides."""
     capabilities: tuple[str, ...] = ()
+    """What the channel can do besides what is configured for it."""
     message: MessageFacts = field(default_factory=MessageFacts)
     owners: tuple[str, ...] = ()
     reactions: Reactions | None = None
+    """None: as it is configured."""
     ack: Ack = Ack.TOKEN
     docs: DocsFacts = field(default_factory=DocsFacts)
     runtime: RuntimeFacts = field(default_factory=RuntimeFacts)
@@ -172,6 +177,7 @@ def assemble(
         extensions: What installed packages add, see `harness.prompt.registry.installed`.
     """
     traits, asked = _TRAITS[adapter], Asked(extensions or Extensions())
+    live = _with_what_is_configured(settings, live)
     surface = traits.surface or _surface(live.session_key)
     config = resolve_agent_system_prompt_config(settings)
     if session_kind(live.session_key) is SessionKind.SUBAGENT:
@@ -215,6 +221,7 @@ def assemble(
         suffix=added.dynamic_suffix,
         heartbeat=live.ack if live.trigger is Trigger.HEARTBEAT else None,
         heartbeat_rule=settings.heartbeat.guidance,
+        buttons=_buttons(settings, live),
         schedule=_text_of(gathered, LayerName.CRON_GUIDANCE),
         first_run=gathered.first_run if traits.first_run else FirstRunMode.NONE,
         notes=workspace_notes(bootstrap_present=_holds(own, BOOTSTRAP), embedded=False, gateway=True),
@@ -223,7 +230,7 @@ def assemble(
         notice=comes,
         elevation=live.elevation if traits.sandboxed else None,
         thinking=live.thinking,
-        reasoning=live.reasoning,
+        reasoning=live.reasoning or "off",
         runtime=_runtime(settings, live, traits),
     )
     return Assembled(
@@ -233,6 +240,28 @@ def assemble(
         truncation=truncation,
         problems=(*asked.extensions.problems, *asked.problems),
     )
+
+
+def _with_what_is_configured(settings: AgentSettings, live: LiveFacts) -> LiveFacts:
+    """The facts of a turn, those that nobody knew better by the configuration."""
+    models = settings.models
+    helper = session_kind(live.session_key) is SessionKind.SUBAGENT
+    thinking = live.thinking or (helper and settings.subagents.thinking) or models.thinking or "off"
+    live = replace(live, thinking=thinking, reasoning=live.reasoning or models.reasoning or "off")
+    chat = live.chat
+    if chat is None:
+        return live
+    channel = settings.channel(chat.channel)
+    level = channel.reactions
+    configured = Reactions(level=level, channel=chat.channel) if level in ("minimal", "extensive") else None
+    can = channel.capabilities_of(group=chat.kind is ChatKind.GROUP)
+    return replace(live, capabilities=(*live.capabilities, *can), reactions=live.reactions or configured)
+
+
+def _buttons(settings: AgentSettings, live: LiveFacts) -> bool | None:
+    """Whether the configuration lets the chat show buttons; None when it does not tell."""
+    chat = live.chat
+    return settings.channel(chat.channel).shows_buttons(group=chat.kind is ChatKind.GROUP) if chat else None
 
 
 def _mode(live: LiveFacts, traits: _Traits) -> Mode:

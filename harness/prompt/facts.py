@@ -245,6 +245,8 @@ class TurnFacts:
     """The channel's name on a turn without a chat; empty for none."""
     capabilities: tuple[str, ...] = ()
     """What the channel can do, such as "inlineButtons"."""
+    buttons: bool | None = None
+    """Whether the configuration lets this chat show buttons; None: that is not known."""
     delivery: Delivery = Delivery.AUTOMATIC
     """How an answer arrives on a turn without a chat."""
     silence: bool = True

@@ -4,10 +4,12 @@ A message, a chat in which nobody has written yet, or the clock becomes a `Cause
 lets the adapter assemble (S04, S05).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
+from harness.conversations import NOTHING, Held
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
 from harness.heartbeat.run import isolated_key
@@ -18,7 +20,7 @@ from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.prompt.adapters import Adapter, LiveFacts
 from harness.prompt.chat import chat_facts
-from harness.prompt.facts import ChatFacts, Mode, SubagentFacts, ToolFacts
+from harness.prompt.facts import ChatFacts, DocsFacts, Mode, RuntimeFacts, SubagentFacts
 from harness.prompt.hooks import PromptHooks
 from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import Prepared, prepare
@@ -49,6 +51,10 @@ class Cause:
     """The run asked for light context."""
     isolated: bool = False
     """It begins and ends a conversation of its own."""
+    held: Held = NOTHING
+    """What the conversation holds already: also which cuts of files it was told of, by `Assembled.truncation`."""
+    known: LiveFacts | None = None
+    """What the gateway knows of this turn besides; None for what it knows of all of them."""
 
     def situation(self, tools: frozenset[str]) -> Situation:
         """What is gathered for."""
@@ -58,7 +64,8 @@ class Cause:
             words=self.words,
             session_key=self.session_key,
             tools=tools,
-            ack=ack_convention(tools),
+            ack=ack_convention({name.lower() for name in tools}),
+            held=self.held,
             chat=self.chat,
             reset=self.reset,
             light=self.light,
@@ -144,6 +151,9 @@ class EmbeddedRuns:
         model: The model, instead of the configured one.
         extensions: What installed packages add.
         hooks: The gateway's own; None for none.
+        known: What the gateway knows of every turn: sandbox, owners, the message tool, what plugins say. What is
+            configured, and what a cause says, need not stand there.
+        package: The folder of the installed gateway, where its documentation may be; None when it is not known.
     """
 
     settings: AgentSettings
@@ -151,6 +161,8 @@ class EmbeddedRuns:
     model: str = ""
     extensions: Extensions | None = None
     hooks: PromptHooks | None = field(default=None, repr=False)
+    known: LiveFacts = field(default_factory=LiveFacts, repr=False)
+    package: Path | None = None
 
     @cached_property
     def gatherer(self) -> Gatherer:
@@ -168,18 +180,25 @@ class EmbeddedRuns:
             adapter: A live run, or the preview of one.
             mode: How much of the prompt, instead of what the turn would get.
         """
-        situation = cause.situation(frozenset(self.tools))
+        known = cause.known or self.known
+        situation = cause.situation(frozenset((*self.tools, *known.tools.hidden)))
         gathered = await self.gatherer.gather(situation)
-        live = LiveFacts(
+        live = replace(
+            known,
             session_key=cause.session_key,
             trigger=cause.trigger,
-            mode=mode,
-            tools=ToolFacts(names=self.tools),
+            mode=mode or known.mode,
+            tools=replace(known.tools, names=self.tools),
             chat=cause.chat,
             subagent=cause.subagent,
             ack=situation.ack,
-            docs=find_docs(self.settings.workspace),
-            runtime=machine_facts(self.settings, model=self.model),
+            docs=known.docs if known.docs != DocsFacts() else find_docs(self.settings.workspace, self.package),
+            runtime=self._runtime(known.runtime),
         )
         made = await prepare(adapter, self.settings, gathered, live, extensions=self.extensions, hooks=self.hooks)
         return gathered, made
+
+    def _runtime(self, known: RuntimeFacts) -> RuntimeFacts:
+        """The facts about the machine, and over them what the gateway knows."""
+        better = {each.name: value for each in fields(known) if (value := getattr(known, each.name))}
+        return replace(machine_facts(self.settings, model=self.model), **better)

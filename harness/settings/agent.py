@@ -20,6 +20,8 @@ DelegationMode = Literal["suggest", "prefer"]
 Personality = Literal["friendly", "off"]
 Permission = Literal["allow", "disallow"]
 VisibleReplies = Literal["automatic", "message_tool"]
+ButtonScope = Literal["off", "dm", "group", "all", "allowlist"]
+ReactionLevel = Literal["off", "ack", "minimal", "extensive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,27 @@ class ReplySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSettings:
+    """What is configured about what a channel can show (prompt-builder 11.4, 11.5)."""
+
+    capabilities: tuple[str, ...] = ()
+    """Ids that are named one by one."""
+    buttons: ButtonScope | None = None
+    """In which chats buttons are shown; None: that is not said."""
+    reactions: ReactionLevel | None = None
+
+    def shows_buttons(self, *, group: bool) -> bool | None:
+        """Say whether a chat shows buttons; None when the configuration does not tell."""
+        if self.buttons is None:
+            return None
+        return self.buttons in ("all", "allowlist", "group" if group else "dm")
+
+    def capabilities_of(self, *, group: bool) -> tuple[str, ...]:
+        """Return what a chat of this channel can do."""
+        return (*self.capabilities, *(("inlineButtons",) if self.shows_buttons(group=group) else ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
     """Everything that the configuration says about one agent."""
 
@@ -145,3 +168,15 @@ class AgentSettings:
     overlay: OverlaySettings = field(default_factory=OverlaySettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     replies: ReplySettings = field(default_factory=ReplySettings)
+    channels: Mapping[str, ChannelSettings] = field(default_factory=dict[str, ChannelSettings])
+    """By the channel's name in lower case; under "defaults" for those that have no entry."""
+
+    def channel(self, name: str) -> ChannelSettings:
+        """Return what is configured about a channel."""
+        built_in = self.channels.get("defaults") or ChannelSettings()
+        own = self.channels.get(name.strip().lower()) or built_in
+        return ChannelSettings(
+            capabilities=own.capabilities or built_in.capabilities,
+            buttons=own.buttons or built_in.buttons,
+            reactions=own.reactions or built_in.reactions,
+        )

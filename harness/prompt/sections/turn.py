@@ -295,20 +295,19 @@ def _message_tool(found: Tools, turn: TurnFacts) -> list[str]:
         f"- When {message} has told people everything, your final answer is {NO_REPLY}."
         if general_silence(turn, found)
         else "",
-        _buttons(here, shown=buttons),
+        _buttons(here, shown=True if buttons else turn.buttons),
         *(foreign(hint) for hint in facts.hints),
     ]
 
 
-def _buttons(channel: str, *, shown: bool) -> str:
+def _buttons(channel: str, *, shown: bool | None) -> str:
     if not channel or channel == "slack":
         return ""
     if shown:
         return '- Buttons: `buttons=[[{"text": ..., "callback_data": ...}]]`; a press comes back as a message.'
-    return (
-        f"- This channel shows no buttons; the owner can allow them with {literal(channel)}.capabilities.inlineButtons "
-        "(dm, group, all or allowlist)."
-    )
+    what = "This chat shows no buttons" if shown is False else "Whether this chat shows buttons is not known"
+    key = f"channels.{literal(channel)}.capabilities.inlineButtons"
+    return f"- {what}; the owner can allow them with {key} (dm, group, all or allowlist)."
 
 
 def voice(agent: AgentFacts, turn: TurnFacts) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from harness.channels import telegram
 from harness.config import Surroundings, read_config, resolve_agent
+from harness.conversations import Held
 from harness.gather import Gatherer, Situation
 from harness.habits import Habits
 from harness.heartbeat.convention import Ack
@@ -19,7 +20,17 @@ from harness.plain import plain_settings
 from harness.prompt.account import NO_PLACE, account_of, really_sent
 from harness.prompt.adapters import Adapter, LiveFacts
 from harness.prompt.boundary import split
-from harness.prompt.facts import ChatFacts, Delivery, Mode, ToolFacts
+from harness.prompt.facts import (
+    ChatFacts,
+    Delivery,
+    Elevation,
+    MessageFacts,
+    Mode,
+    Reactions,
+    RuntimeFacts,
+    SandboxFacts,
+    ToolFacts,
+)
 from harness.prompt.live import (
     Cause,
     EmbeddedRuns,
@@ -33,6 +44,7 @@ from harness.prompt.live import (
 from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import prepare
 from harness.settings.agent import AgentSettings, ReplySettings
+from harness.settings.files import FileLimits, FileSettings, WarningMode
 from harness.settings.heartbeat import HeartbeatSettings
 from harness.skills.wording import ReadTool
 from harness.turns import Trigger
@@ -60,29 +72,135 @@ def received() -> InboundMessage:
 
 
 async def test_a_preview_has_the_bytes_of_a_live_run_on_a_message_that_came_in(
-    settings: AgentSettings, received: InboundMessage
+    settings: AgentSettings, configured: AgentSettings, received: InboundMessage
 ) -> None:
-    """S04, S05: the live side is put together here, fact by fact."""
-    key = "agent:pell:telegram:direct:555010203"
+    """S04, S05: the live side is put together here, fact by fact, and knows nothing by the configuration."""
+    key = "agent:main:telegram:direct:555010203"
     words = Layer(LayerName.USER_TEXT, "telegram:555010203:2041", Lifetime.INPUT, Trust.OWNER, received.text)
     situation = Situation(
         trigger=Trigger.CHAT, audience=Audience.OWNER, words=words, session_key=key, tools=frozenset(TOOLS)
     )
+    settings = replace(settings, id="main")
     gathered = await Gatherer(settings, Habits(), loading=ReadTool("Read")).gather(situation)
     facts = LiveFacts(
         session_key=key,
         tools=ToolFacts(names=TOOLS),
+        thinking="high",
+        reasoning="stream",
+        capabilities=("inlineButtons",),
+        reactions=Reactions(level="minimal", channel="telegram"),
         chat=ChatFacts(channel="telegram", kind=ChatKind.DIRECT, id="555010203"),
         docs=find_docs(settings.workspace),
         runtime=machine_facts(settings, model="openai/gpt-5.5"),
     )
     live = await prepare(Adapter.EMBEDDED, settings, gathered, facts)
-    runs = EmbeddedRuns(settings, tools=TOOLS, model="openai/gpt-5.5")
-    _, preview = await runs.prepared(of_message(settings, received), adapter=Adapter.PREVIEW)
+    runs = EmbeddedRuns(configured, tools=TOOLS, model="openai/gpt-5.5")
+    _, preview = await runs.prepared(of_message(configured, received), adapter=Adapter.PREVIEW)
     assert preview.system_prompt == live.system_prompt
     assert (preview.words, live.words) == (received.text, received.text)
     assert "What MEMORY.md says." in preview.system_prompt
     assert "`Read`" in preview.system_prompt
+
+
+CONFIGURED = """{
+  agents: { defaults: { thinkingDefault: "high", reasoningDefault: "stream", subagents: { thinking: "low" } } },
+  channels: {
+    defaults: { reactionLevel: "minimal" },
+    telegram: { capabilities: { inlineButtons: "dm" } },
+    Discord: { capabilities: ["richText", " "], reactionLevel: "extensive" },
+    irc: { capabilities: { inlineButtons: "off" }, reactionLevel: "ack" },
+  },
+}"""
+
+
+@pytest.fixture
+def configured(settings: AgentSettings) -> AgentSettings:
+    machine = Surroundings(home=settings.workspace)
+    found = resolve_agent(read_config(CONFIGURED, machine), "main", machine)
+    return replace(found, workspace=settings.workspace, skills=settings.skills)
+
+
+@pytest.mark.parametrize(
+    ("channel", "kind", "expected"),
+    [
+        ("telegram", ChatKind.DIRECT, ("inlinebuttons", "comes back as a message", "on telegram only when")),
+        ("telegram", ChatKind.GROUP, ("none", "This chat shows no buttons", "on telegram only when")),
+        ("discord", ChatKind.GROUP, ("richtext", "Whether this chat shows buttons is not known", "on discord freely")),
+        ("irc", ChatKind.DIRECT, ("none", "This chat shows no buttons", "")),
+        ("matrix", ChatKind.DIRECT, ("none", "Whether this chat shows buttons is not known", "on matrix only when")),
+    ],
+)
+async def test_a_run_says_of_a_channel_what_is_configured(
+    configured: AgentSettings, channel: str, kind: ChatKind, expected: tuple[str, str, str]
+) -> None:
+    """S27, S28; and never that there are no buttons where nobody knows."""
+    capabilities, buttons, reactions = expected
+    _, prepared = await EmbeddedRuns(configured, tools=TOOLS).prepared(of_chat(configured, channel, kind))
+    text = prepared.system_prompt
+    assert f" | channel={channel} | capabilities={capabilities} | thinking=high\n" in text
+    assert "Reasoning: stream (shown (stream))." in text
+    assert buttons in text
+    assert reactions in text
+    assert ("## Reactions" in text) is bool(reactions)
+
+
+async def test_a_subagent_thinks_as_subagents_are_configured_to(configured: AgentSettings) -> None:
+    runs = EmbeddedRuns(configured, tools=TOOLS)
+    assert "thinking=low\n" in (await runs.prepared(of_task(configured, "Count.")))[1].system_prompt
+    knows = EmbeddedRuns(configured, tools=TOOLS, known=LiveFacts(thinking="max", reasoning="off"))
+    text = (await knows.prepared(of_task(configured, "Count.")))[1].system_prompt
+    assert "thinking=max\n" in text
+    assert "Reasoning: off" in text
+
+
+async def test_what_the_gateway_knows_besides_is_in_the_prompt(settings: AgentSettings, tmp_path: Path) -> None:
+    """Each fact that no configuration and no cause can tell."""
+    package = tmp_path / "gateway"
+    (package / "docs").mkdir(parents=True)
+    (package / "docs" / "docs.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "docs" / "docs.json").unlink()
+    known = LiveFacts(
+        tools=ToolFacts(hidden=("memory_search",), directory="Ask for a schema."),
+        acp=True,
+        guidance=("Press F5.",),
+        sandbox=SandboxFacts(container_workspace="/box"),
+        elevation=Elevation(allowed=True, level="ask"),
+        extra="The owner is at sea.",
+        message=MessageFacts(hints=("Stickers are fine.",)),
+        owners=("555",),
+        provider="acme",
+        runtime=RuntimeFacts(session_id="s-1", node="v1"),
+    )
+    runs = EmbeddedRuns(settings, tools=("message", "sessions_spawn"), known=known, package=package)
+    cause = of_chat(settings, "telegram", ChatKind.DIRECT)
+    text = (await runs.prepared(cause))[1].system_prompt
+    for told in (
+        "### Deferred Tool Schemas\nAsk for a schema.",
+        "Press F5.",
+        "cannot be started from a sandbox",
+        "Your working directory: /box",
+        "Level now: ask",
+        "The owner is at sea.",
+        "Stickers are fine.",
+        "Allowed senders: 555.",
+        "| sessionId=s-1 |",
+        "| node=v1 |",
+        f"Docs: {package / 'docs'}\n",
+        "memory_search finds passages",
+    ):
+        assert told in text
+    other = replace(cause, known=replace(known, owners=("777",)))
+    assert "Allowed senders: 777." in (await runs.prepared(other))[1].system_prompt
+
+
+async def test_a_cut_is_told_once_to_a_conversation_that_was_told(settings: AgentSettings) -> None:
+    """S60: who runs the turns hands on what the conversation holds."""
+    small = replace(settings, files=FileSettings(limits=FileLimits(per_file=10), warning=WarningMode.ONCE))
+    runs, cause = EmbeddedRuns(small, tools=TOOLS), of_chat(small, "telegram", ChatKind.DIRECT)
+    _, first = await runs.prepared(cause)
+    _, second = await runs.prepared(replace(cause, held=Held(cuts_told=first.assembled.truncation.seen)))
+    notices = [each.system_prompt.count("## Bootstrap Context Notice") for each in (first, second)]
+    assert notices == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,8 @@ CONTRADICTIONS = [
     ("You are a subagent that", "Your answer goes to the chat that the message came from"),
     ("You are a subagent that", "## Group Chat Context"),
     ("## Scheduled Turn", "Your answer goes to the chat that the message came from"),
+    ("a press comes back as a message", "shows no buttons"),
+    ("a press comes back as a message", "is not known; the owner"),
     ("wait by one", "To wait for a command, give"),
     ("Do not narrate calls.", "Say a few words first"),
     ("\n- sessions_spawn", "You cannot start subagents"),

@@ -711,12 +711,14 @@ def test_the_message_tool_has_its_rules_and_the_channels_hints() -> None:
         "- Every call needs a target; there is no default one here.",
         "- Channels to choose from: discord, telegram.",
         "- When `message` has told people everything, your final answer is NO_REPLY.",
-        "- This channel shows no buttons; the owner can allow them with irc.capabilities.inlineButtons (dm, group, all "
-        "or allowlist).",
+        "- Whether this chat shows buttons is not known; the owner can allow them with "
+        "channels.irc.capabilities.inlineButtons (dm, group, all or allowlist).",
         "Polls have 2 to 10 options.",
     ]
     buttons = text(FULL, replace(TURN, capabilities=("inlineButtons",)))
     assert "a press comes back as a message" in buttons
+    none = text(FULL, replace(TURN, buttons=False))
+    assert "- This chat shows no buttons; the owner can allow them with channels.telegram." in none
     assert "buttons" not in section(text(FULL, replace(TURN, channel="slack")), "## Messaging")
 
 
