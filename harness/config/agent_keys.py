@@ -135,6 +135,8 @@ class AgentOverrides(Section):
     thinking_default: str | None = None
     reasoning_default: Literal["on", "off", "stream"] | None = None
     fast_mode_default: bool | None = None
+    sandbox: Opaque | None = None
+    """The gateway's own containers; nothing here runs in one."""
 
 
 class AgentEntry(AgentOverrides):

@@ -1,7 +1,7 @@
 """What a check of the configuration found, one value for each thing that a person should know.
 
-Pure. A finding never stops anything: the rest of the configuration is in force. Each `place` is written as in
-`agents.list[0].bootstrapMaxChars`.
+Pure. A finding stops nothing, but for a `NotServed` that says so: the rest of the configuration is in force. Each
+`place` is written as in `agents.list[0].bootstrapMaxChars`.
 """
 
 from dataclasses import dataclass
@@ -64,7 +64,18 @@ class StaleFile:
     """The sentence of the error."""
 
 
-ConfigFinding = UnknownKey | WrongValue | UnsetVariable | DoubledKey | NoEffect | StaleFile
+@dataclass(frozen=True, slots=True)
+class NotServed:
+    """A known key with a wish that this version does not fulfil."""
+
+    place: str
+    instead: str
+    """A clause that says what holds, and what to do."""
+    refused: bool = False
+    """Whether no turn starts as long as it is set."""
+
+
+ConfigFinding = UnknownKey | WrongValue | UnsetVariable | DoubledKey | NoEffect | StaleFile | NotServed
 """Everything that `doctor` can say about a configuration."""
 
 
@@ -85,6 +96,10 @@ def describe(finding: ConfigFinding) -> str:
             return f"{place} is written twice; the last one counts, so remove the other."
         case NoEffect(place, reason):
             return f"{place} has no effect: {reason}."
+        case NotServed(place, instead, True):
+            return f"{place} is set and cannot be kept yet, so no turn starts: {instead}."
+        case NotServed(place, instead):
+            return f"{place} is set and not served yet: {instead}."
         case StaleFile(reason=reason):
             return f"{reason.rstrip('.')}; the last good configuration stays in force."
         case _:

@@ -19,6 +19,7 @@ from harness.config.review import review
 from harness.config.root import OpenClawConfig
 from harness.config.shape import Shape, shape_at
 from harness.config.surroundings import Surroundings
+from harness.config.unserved import not_served
 from harness.config.variables import doubled_keys, plain_tree, with_variables
 from harness.json5_text import Json5Error, parse_json5
 from harness.json_value import Json
@@ -104,15 +105,18 @@ def _read(
     places: dict[str, Place] = {name: tuple(name.split(".")) for name in sections}
     whole = check(effective, OpenClawConfig, claimed=frozenset(places.values()))
     findings += whole.findings
+    findings += not_served(effective, OpenClawConfig, removed=whole.removed)
     filled: dict[str, BaseModel] = {}
     for name, model in sections.items():
         subtree = value_at(effective, places[name])
         if not isinstance(subtree, dict | None) and shape_at(Shape(OpenClawConfig), places[name]) is None:
             found = show_value(subtree, places[name])
             findings.append(WrongValue(name, found, "an object", "it counts as not written"))
-        part = check(subtree if isinstance(subtree, dict) else {}, model, at=places[name])
+        owned = subtree if isinstance(subtree, dict) else {}
+        part = check(owned, model, at=places[name])
         filled[name] = part.value
         findings += part.findings
+        findings += not_served(owned, model, at=places[name], removed=part.removed)
     findings += review(whole.value, surroundings, whole.removed)
     return Config(
         values=whole.value,

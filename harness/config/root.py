@@ -4,6 +4,8 @@ Pure. `OpenClawConfig.model_validate({...})` takes the keys as people write them
 and survives mistakes.
 """
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from harness.config.agent_keys import Agents
@@ -11,11 +13,13 @@ from harness.config.channel_keys import Channel, Commands, Messages, Surface
 from harness.config.section import Section
 from harness.config.skill_keys import Skills
 from harness.config.tool_keys import Auth, Browser, Hooks, Memory, Models, Plugins, Tools
+from harness.config.unserved_keys import UNSERVED
 
 
 class OpenClawConfig(Section):
     """A whole configuration file."""
 
+    unserved: ClassVar = UNSERVED
     agents: Agents = Agents.model_construct()
     auth: Auth = Auth.model_construct()
     browser: Browser = Browser.model_construct()

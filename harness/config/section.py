@@ -4,14 +4,29 @@ Pure. A section of your own (for a plugin's subtree) may derive from `Section`, 
 keys all have defaults.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from harness.durations import parse_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """What is to be said of a known key that this version does nothing with."""
+
+    instead: str
+    """A clause that says what holds, and what to do."""
+    harmless: tuple[object, ...] = ()
+    """Further values, beside the default, that ask for nothing but what holds anyway. An object stands for every
+    object that has its keys with its values."""
+    refused: bool = False
+    """Whether no turn starts: the key asks for a limit that would not be kept."""
 
 
 class Section(BaseModel):
@@ -27,6 +42,8 @@ class Section(BaseModel):
         strict=True,
     )
 
+    unserved: ClassVar[Mapping[str, Unserved]] = MappingProxyType({})
+    """For a root: the keys that nothing reads, by their dotted path below it; `*` stands for any key or index."""
     has_open_keys: ClassVar[bool] = False
     """True where other parts keep keys of their own: an unknown key is then named only when it looks misspelt."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.config import Surroundings, read_tree
+from harness.config import NotServed, Surroundings, read_tree
 from harness.json_value import Json
 
 SECTION_14: dict[str, Json] = {
@@ -145,7 +145,8 @@ def tree_of(place: str, value: Json) -> dict[str, Json]:
 @pytest.mark.parametrize("place", SECTION_14)
 def test_a_key_of_the_settings_tables_is_known_with_a_valid_value(machine: Surroundings, place: str) -> None:
     """S60, S64, S70, S76, S78: the limits, modes and lists that the pages name are keys of the configuration."""
-    assert read_tree(tree_of(place, SECTION_14[place]), machine).findings == ()
+    findings = read_tree(tree_of(place, SECTION_14[place]), machine).findings
+    assert [finding for finding in findings if not isinstance(finding, NotServed)] == []
 
 
 @pytest.mark.parametrize(

@@ -249,9 +249,9 @@ def test_no_value_at_any_known_key_stops_the_reading(written: list[tuple[Place, 
 
 
 def test_unknown_keys_near_nothing_have_no_suggestion(machine: Surroundings) -> None:
-    config = read_config("{agents: {defaults: {sandbox: {mode: 'off'}}}, env: {A: 'b'}}", machine)
+    config = read_config("{agents: {defaults: {frobnicate: {mode: 'off'}}}, env: {A: 'b'}}", machine)
 
-    assert config.findings == (UnknownKey("agents.defaults.sandbox"), UnknownKey("env"))
+    assert config.findings == (UnknownKey("agents.defaults.frobnicate"), UnknownKey("env"))
 
 
 def test_a_misspelt_key_is_suggested_in_its_own_entry_of_a_list(machine: Surroundings) -> None:
