@@ -6,7 +6,7 @@ since the vendor may have new models then. What goes wrong costs the patch and n
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
@@ -48,7 +48,7 @@ class CatalogueInForce:
 
 
 async def catalogue_for(
-    binary: CodexBinary, home: Home, mode: CatalogueMode, now: Callable[[], float]
+    binary: CodexBinary, home: Home, mode: CatalogueMode, now: Callable[[], float], cleared: Collection[str] = ()
 ) -> CatalogueInForce:
     """Settle the catalogue of a server that is about to start.
 
@@ -57,11 +57,12 @@ async def catalogue_for(
         home: Its home. One that is not ours is never patched under "auto".
         mode: What is configured.
         now: The time in Unix seconds.
+        cleared: Names of variables that the binary is not to see.
     """
     wanted = mode == "patched" or (mode == "auto" and home.owned)
     folder = home.path.parent
     if not wanted:
-        return CatalogueInForce(await _unpatched(binary, home))
+        return CatalogueInForce(await _unpatched(binary, home, cleared))
     from codex_bridge.catalogue_text import UnreadableCatalogueError  # most starts need the facts alone
 
     try:
@@ -70,7 +71,7 @@ async def catalogue_for(
         kept = await anyio.to_thread.run_sync(_kept, folder, stamp, now(), signed_in)
         if kept is not None:
             return kept
-        text = await _ask(binary, home, bundled=not signed_in)
+        text = await _ask(binary, home, cleared, bundled=not signed_in)
         # Not in a worker thread: it takes 7 ms once for each exchange of the binary, and half a megabyte that a thread
         # has used is never used again by the others.
         return _keep(folder, stamp, text)
@@ -81,7 +82,7 @@ async def catalogue_for(
         return CatalogueInForce(UNKNOWN)
 
 
-async def _unpatched(binary: CodexBinary, home: Home) -> Catalogue:
+async def _unpatched(binary: CodexBinary, home: Home, cleared: Collection[str]) -> Catalogue:
     """The catalogue that a server has by itself: the account's newest, else the one in the binary."""
     from codex_bridge.catalogue_text import UnreadableCatalogueError, read
 
@@ -89,7 +90,7 @@ async def _unpatched(binary: CodexBinary, home: Home) -> Catalogue:
         cached = home.path / "models_cache.json"
         if cached.is_file():
             return read(await anyio.Path(cached).read_bytes(), "the account's models")
-        return read(await _ask(binary, home, bundled=True), "the binary's own models")
+        return read(await _ask(binary, home, cleared, bundled=True), "the binary's own models")
     except (OSError, UnreadableCatalogueError) as error:
         logger.warning("the models of %s cannot be read: %s", binary.path, error)
         return UNKNOWN
@@ -140,7 +141,7 @@ def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
         raise
 
 
-async def _ask(binary: CodexBinary, home: Home, *, bundled: bool) -> "Text":
+async def _ask(binary: CodexBinary, home: Home, cleared: Collection[str], *, bundled: bool) -> "Text":
     """Have the binary print its models; what an account has is asked for first, where there is one.
 
     Raises:
@@ -148,7 +149,7 @@ async def _ask(binary: CodexBinary, home: Home, *, bundled: bool) -> "Text":
     """
     from mmap import ACCESS_READ, mmap
 
-    environment = child_environment(home.path, tools_dir=binary.tools_dir)
+    environment = child_environment(home.path, tools_dir=binary.tools_dir, cleared=cleared)
     for flags in [["--bundled"]] if bundled else [[], ["--bundled"]]:
         command = [str(binary.path), "debug", "models", *flags]
         # Through a file that is looked into where it lies: as Python's own bytes the answer would add a megabyte to

@@ -46,8 +46,8 @@ Params = TypeVar("Params", bound=Sent)
 Result = TypeVar("Result", bound=Received)
 
 CALL_DEADLINE: Final = 30.0
-"""Seconds to wait for an answer unless the call says otherwise, retries included. The slowest call measured
-is a cold thread/start at 0.7 s (protocol reference, section 8); a loaded machine may need many times that."""
+"""Seconds to wait for an answer, retries included, unless the call or the connection says otherwise. The slowest call
+measured is a cold thread/start at 0.7 s (protocol reference, section 8); a loaded machine may need many times that."""
 MOST_IN_FLIGHT: Final = 64
 """Over about 100 open requests the app-server drops some without a word (protocol reference, section 8)."""
 MOST_RETRIES: Final = 6
@@ -118,6 +118,7 @@ class Client:
         diagnostics: Diagnostics,
         sleep: Callable[[float], Awaitable[None]],
         jitter: Callable[[], float],
+        deadline: float = CALL_DEADLINE,
     ) -> None:
         self._transport = transport
         self._group = group
@@ -130,6 +131,7 @@ class Client:
         self._diagnostics = diagnostics
         self._sleep = sleep
         self._jitter = jitter
+        self._deadline = deadline
         self._lost: TransportError | None = None
         self._to_send = anyio.Event()
         self.closed = anyio.Event()
@@ -150,13 +152,14 @@ class Client:
         """Requests sent and not answered yet."""
         return len(self._peer.open_requests)
 
-    async def call(self, method: Method[Params, Result], params: Params, *, deadline: float = CALL_DEADLINE) -> Result:
+    async def call(self, method: Method[Params, Result], params: Params, *, deadline: float | None = None) -> Result:
         """Ask the server and wait for the typed result.
 
         Args:
             method: One of the constants of `codex_bridge.wire`.
             params: Its parameters.
-            deadline: Seconds for the whole call: the wait for a free slot, the answer, and every retry.
+            deadline: Seconds for the whole call: the wait for a free slot, the answer, and every retry. None: those of
+                the connection.
 
         Raises:
             RpcError: The server refused; OverloadedError when it stayed overloaded.
@@ -171,8 +174,9 @@ class Client:
             problem = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             raise UnreadableAnswerError(method.name, problem) from None
 
-    async def raw_call(self, method: str, params: Json, *, deadline: float = CALL_DEADLINE) -> Json:
+    async def raw_call(self, method: str, params: Json, *, deadline: float | None = None) -> Json:
         """Ask the server and wait for the result as JSON; see `call`."""
+        deadline = self._deadline if deadline is None else deadline
         with anyio.move_on_after(deadline):
             attempt = 0
             while True:
@@ -296,6 +300,7 @@ async def connected(
     diagnostics: Diagnostics | None = None,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     jitter: Callable[[], float] = random.random,
+    deadline: float = CALL_DEADLINE,
 ) -> AsyncGenerator[Client]:
     """Talk over `transport` for as long as the block lasts; the transport is closed at its end.
 
@@ -306,6 +311,7 @@ async def connected(
         diagnostics: Hears of junk and stray answers.
         sleep: Waits some seconds, before a retry.
         jitter: Gives a number in [0, 1), to spread retries.
+        deadline: Seconds for each call that does not say otherwise.
     """
     async with beside() as group:
         client = Client(
@@ -316,6 +322,7 @@ async def connected(
             diagnostics=diagnostics or Silent(),
             sleep=sleep,
             jitter=jitter,
+            deadline=deadline,
         )
         group.start_soon(client.read)
         group.start_soon(client.write)

@@ -5,7 +5,7 @@ Pure but for the environment, which is an argument.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,8 @@ from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.params import ThreadSettings
 from codex_bridge.rpc import MESSAGE_LIMIT
-from codex_bridge.wire.requests import ApprovalPolicy, SandboxMode
+from codex_bridge.unserved_keys import UNSERVED
+from codex_bridge.wire.requests import ApprovalPolicy, ApprovalsReviewer, SandboxMode
 from harness.config.section import Clamped, Opaque, Section, Texts, Whole
 from harness.projection import LONGEST
 from harness.store.transcript import TranscriptLimits
@@ -84,13 +85,13 @@ class AppServer(Section):
     code_mode_only: bool = False
     subagents: bool = True
     """Ours: whether the model may start agents of Codex's own."""
-    request_timeout_ms: Whole = 60_000
+    request_timeout_ms: Annotated[Whole, Field(ge=100)] = 60_000
     turn_completion_idle_timeout_ms: Whole = 60_000
     post_tool_raw_assistant_completion_idle_timeout_ms: Whole = 300_000
     mode: Mode | None = None
     approval_policy: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
-    approvals_reviewer: Literal["user", "auto_review", "guardian_subagent"] | None = None
+    approvals_reviewer: ApprovalsReviewer | None = None
     service_tier: Literal["priority", "flex", "fast"] | None = None
     network_proxy: Opaque = Field(default_factory=dict)
     default_workspace_dir: str | None = None
@@ -138,6 +139,7 @@ class Supervision(Section):
 class CodexConfig(Section):
     """Everything that the gateway's configuration says about Codex."""
 
+    unserved: ClassVar = UNSERVED
     codex_dynamic_tools_loading: Literal["searchable", "direct"] = "searchable"
     codex_dynamic_tools_exclude: Texts = ()
     discovery: Discovery = Field(default_factory=Discovery)
@@ -168,9 +170,22 @@ _POLICIES: Final[Mapping[str, ApprovalPolicy]] = {
 _MODES: Final[Mapping[str, Mode]] = {"yolo": "yolo", "guardian": "guardian"}
 
 
-def thread_settings(config: CodexConfig, environ: Mapping[str, str]) -> ThreadSettings:
-    """What threads may do: the preset, single keys over it, variables over both. A wrong variable counts as none."""
+FAST: Final = "priority"
+"""The service tier of fast mode."""
+_TIERS: Final[Mapping[str, str]] = {"fast": FAST}
+"""Older names of service tiers (harness reference, section 14)."""
+
+
+def thread_settings(config: CodexConfig, environ: Mapping[str, str], *, fast: bool | None = None) -> ThreadSettings:
+    """What threads may do: the preset, single keys over it, variables over both. A wrong variable counts as none.
+
+    Args:
+        config: The Codex part of the configuration.
+        environ: The environment.
+        fast: The agent's own `fastModeDefault`, which counts before the service tier (harness reference, section 11).
+    """
     server = config.app_server
+    tier = _TIERS.get(server.service_tier or "", server.service_tier)
     preset = _PRESETS[_MODES.get(environ.get(f"{ENVIRONMENT}MODE", "")) or server.mode]
     return ThreadSettings(
         sandbox=_SANDBOXES.get(environ.get(f"{ENVIRONMENT}SANDBOX", "")) or server.sandbox or preset.sandbox,
@@ -182,6 +197,8 @@ def thread_settings(config: CodexConfig, environ: Mapping[str, str]) -> ThreadSe
         approval_policy=_POLICIES.get(environ.get(f"{ENVIRONMENT}APPROVAL_POLICY", ""))
         or server.approval_policy
         or preset.approval_policy,
+        reviewer=server.approvals_reviewer or "user",
+        service_tier=tier if fast is None else FAST if fast else "",
     )
 
 

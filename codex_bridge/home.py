@@ -8,7 +8,7 @@ own environment is full of tokens.
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Final
@@ -60,6 +60,8 @@ PASSED: Final = frozenset(
 """The variables that the app-server gets from us, besides every LC_*."""
 _PROJECTS: Final = re.compile(r"^\[projects\b.*\n(?:(?![ \t]*\[)(?:.*\n|.+))*", re.MULTILINE)
 """The tables of projects as Codex writes them, each up to the next table."""
+KEPT: Final = frozenset({"CODEX_HOME", "HOME"})
+"""The variables that nobody can take away from the app-server; without them it would look for its files elsewhere."""
 _NEVER_SECRET = frozenset({"PWD", "OLDPWD", "_", "SHLVL"})
 
 
@@ -220,6 +222,7 @@ def child_environment(
     *,
     tools_dir: Path | None = None,
     extra: Mapping[str, str] | None = None,
+    cleared: Collection[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> ChildEnvironment:
     """Choose what an app-server sees of our environment.
@@ -228,10 +231,16 @@ def child_environment(
         codex_home: Its CODEX_HOME.
         tools_dir: A folder to put in front of its PATH.
         extra: Variables of our own making, such as the token of a provider that only exists for this run.
+        cleared: Names that somebody does not want it to see; `KEPT` are passed all the same.
         environ: The environment to choose from; the process's own by default.
     """
     environ = os.environ if environ is None else environ
-    passed = {name: value for name, value in environ.items() if name in PASSED or name.startswith("LC_")}
+    held_back = frozenset(cleared) - KEPT
+    passed = {
+        name: value
+        for name, value in environ.items()
+        if (name in PASSED or name.startswith("LC_")) and name not in held_back
+    }
     shown = "\0".join(passed.values())
     secrets = tuple(
         value

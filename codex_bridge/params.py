@@ -13,6 +13,7 @@ from codex_bridge.lanes import CHANGED_KEY, LanePlan, entries
 from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
     ApprovalPolicy,
+    ApprovalsReviewer,
     CollaborationMode,
     CollaborationSettings,
     ContextEntry,
@@ -33,6 +34,7 @@ from harness.projection import LONGEST
 from harness.turns import TurnRequest
 
 Opening = TypeVar("Opening", ThreadStartParams, ThreadResumeParams)
+Tiered = TypeVar("Tiered", ThreadStartParams, ThreadResumeParams, TurnStartParams)
 SERVICE_NAME: Final = "openclaw-codex-bridge"
 DOC_BYTES: Final = 32_768
 """Codex's own limit for AGENTS.md, over which it cuts without a word (protocol reference, section 13)."""
@@ -66,6 +68,10 @@ class ThreadSettings:
     """What an edit of rules or instructions means for a conversation."""
     projection: int = LONGEST
     """UTF-16 units of what was said before that a fresh thread is told at most; 0 for nothing."""
+    reviewer: ApprovalsReviewer = "user"
+    """Who decides on what the policy asks about."""
+    service_tier: str | None = None
+    """How fast the provider is to answer: the name of a tier; empty: its standard; None: whatever the thread has."""
 
 
 def is_apart(request: TurnRequest) -> bool:
@@ -92,6 +98,7 @@ def thread_start(
         model=request.model,
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
+        approvals_reviewer=settings.reviewer,
         sandbox=OPENING_SANDBOX,
         config=thread_config(lanes, settings) | plan_setting(request, settings) | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
@@ -100,6 +107,7 @@ def thread_start(
     )
     if tools:
         params = params.model_copy(update={"dynamic_tools": list(tools)})
+    params = _with_tier(params, settings)
     return params.model_copy(update={"ephemeral": True}) if ephemeral or is_apart(request) else params
 
 
@@ -111,16 +119,18 @@ def thread_resume(
     The developer instructions go with every resume: Codex keeps them for the session only, and without them they
     are gone at the next compaction and for every new subagent (protocol reference, 3.2).
     """
-    return ThreadResumeParams(
+    params = ThreadResumeParams(
         thread_id=thread_id,
         model=request.model,
         cwd=str(request.workspace),
         approval_policy=settings.approval_policy,
+        approvals_reviewer=settings.reviewer,
         sandbox=OPENING_SANDBOX,
         config=thread_config(lanes, settings) | plan_setting(request, settings) | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
+    return _with_tier(params, settings)
 
 
 def turn_start(
@@ -163,6 +173,7 @@ def turn_start(
         thread_id=thread.thread.id,
         input=[TextInput(text=text) for text in texts],
         client_user_message_id=request.message_key,
+        approvals_reviewer=settings.reviewer,
         sandbox_policy=_sandbox_policy(settings.sandbox),
         collaboration_mode=CollaborationMode(
             mode="default",
@@ -174,7 +185,15 @@ def turn_start(
         ),
         personality="none",
     )
+    params = _with_tier(params, settings)
     return params.model_copy(update={"additional_context": context}) if context else params
+
+
+def _with_tier(params: Tiered, settings: ThreadSettings) -> Tiered:
+    """The same with the service tier, null for the standard one, if there is a word about it."""
+    if settings.service_tier is None:
+        return params
+    return params.model_copy(update={"service_tier": settings.service_tier or None})
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from codex_bridge.binary import CodexBinary
 from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.catalogue_file import catalogue_for
-from codex_bridge.client import Client, Diagnostics, NotificationHandler, RequestHandler, connected
+from codex_bridge.client import CALL_DEADLINE, Client, Diagnostics, NotificationHandler, RequestHandler, connected
 from codex_bridge.home import Home, child_environment, forget_trust, private_dir
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import MESSAGE_LIMIT
@@ -77,6 +77,10 @@ class Launch:
     """Whether the server gets a catalogue of models in which ours is the text of the Default mode."""
     message_limit: int = MESSAGE_LIMIT
     """Ceiling of one of its messages, in bytes; a longer one ends the connection."""
+    call_deadline: float = CALL_DEADLINE
+    """Seconds to wait for the answer to an ordinary call."""
+    clear_env: Collection[str] = ()
+    """Names of variables that it is not to see, though it usually would."""
 
     def command(self, model_catalogue: Path | None = None) -> list[str]:
         """Program and arguments; with the catalogue that takes the place of the server's own."""
@@ -122,8 +126,9 @@ async def app_server(
         launch.home.path,
         tools_dir=launch.binary.tools_dir,
         extra=launch.provider.environment() if launch.provider else None,
+        cleared=launch.clear_env,
     )
-    known = await catalogue_for(launch.binary, launch.home, launch.catalogue, now)
+    known = await catalogue_for(launch.binary, launch.home, launch.catalogue, now, launch.clear_env)
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(
             spawned(
@@ -134,7 +139,13 @@ async def app_server(
             )
         )
         client = await stack.enter_async_context(
-            connected(transport, on_notification=on_notification, on_request=on_request, diagnostics=diagnostics)
+            connected(
+                transport,
+                on_notification=on_notification,
+                on_request=on_request,
+                diagnostics=diagnostics,
+                deadline=launch.call_deadline,
+            )
         )
         version = await handshake(client)
         yield Server(client, version, transport.pid, ServerCapabilities(version.numbers, known.catalogue))

@@ -14,8 +14,9 @@ from codex_bridge.binary import find_codex
 from codex_bridge.cli.composing import Look, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
-from codex_bridge.config import binary_path
+from codex_bridge.config import PATH, binary_path
 from codex_bridge.errors import BinaryNotFoundError
+from codex_bridge.home import KEPT
 from codex_bridge.lanes import HABITS
 from harness.config import describe, this_machine
 from harness.errors import WorkspaceError
@@ -103,7 +104,22 @@ def _config(found: Configured) -> list[Check]:
 
 def _codex(found: Configured) -> list[Check]:
     threads = found.threads
-    checks = [Check("codex", sound=True, text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}.")]
+    checks = [
+        Check(
+            "codex",
+            sound=True,
+            text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}, decided by {threads.reviewer}.",
+        ),
+        *(
+            Check(
+                "codex",
+                sound=False,
+                text=f"{PATH}.appServer.clearEnv names {name}, which is passed all the same: "
+                "Codex finds its files by it.",
+            )
+            for name in sorted(KEPT.intersection(found.codex.app_server.clear_env))
+        ),
+    ]
     try:
         binary = find_codex(binary_path(found.codex, os.environ))
     except BinaryNotFoundError as error:

@@ -26,9 +26,9 @@ from codex_bridge.cli.setup import (
     JsonOption,
     Running,
     WorkspaceOption,
+    accept,
     configured,
     running,
-    warn_of,
 )
 from codex_bridge.cli.tables import console, table
 from codex_bridge.home import agent_dir, state_dir
@@ -102,13 +102,13 @@ def command(
     ] = False,
     model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
     codex: CodexOption = None,
-    codex_home: HomeOption = "own",
+    codex_home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say when the next heartbeat is due and whether it would run. Nothing is sent to any chat."""
     found = configured(config, agent, workspace)
     settings = found.settings
-    warn_of(found)
+    accept(found)
     check_folder(settings.workspace)
     # The stand-in's conversations are kept apart, and with them what its heartbeats did.
     root = state_dir() / "loopback" if loopback else state_dir()

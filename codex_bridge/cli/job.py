@@ -21,9 +21,9 @@ from codex_bridge.cli.setup import (
     JsonOption,
     Running,
     WorkspaceOption,
+    accept,
     configured,
     running,
-    warn_of,
 )
 from codex_bridge.cli.turn import echo
 from codex_bridge.home import state_dir
@@ -49,12 +49,12 @@ def command(
     ] = False,
     model: Annotated[str | None, typer.Option("--model", help="The model, instead of Codex's default.")] = None,
     codex: CodexOption = None,
-    codex_home: HomeOption = "own",
+    codex_home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scheduled prompt, and print what its chat would be told."""
     found = configured(config, agent, workspace)
-    warn_of(found)
+    accept(found)
     check_folder(found.settings.workspace)
     job = Job(prompt=prompt, session_key=f"agent:{found.settings.id}:cron:{name}", light=light)
     root = state_dir() / "loopback" if loopback else state_dir()

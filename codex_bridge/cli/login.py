@@ -5,17 +5,14 @@ import sys
 from contextlib import suppress
 from enum import Enum
 from getpass import getpass
-from pathlib import Path
 from typing import Annotated, Final
 
 import anyio
 import typer
 
-from codex_bridge.binary import find_codex
 from codex_bridge.cli.options import only
-from codex_bridge.cli.setup import AgentOption, CodexOption, ConfigOption, HomeOption, configured, home_named
+from codex_bridge.cli.setup import AgentOption, CodexOption, ConfigOption, HomeOption, configured, launch_of
 from codex_bridge.client import Client, refuse_all
-from codex_bridge.config import binary_path
 from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.home import state_dir
 from codex_bridge.process import Launch, app_server
@@ -56,13 +53,13 @@ def command(
     agent: AgentOption = None,
     config: ConfigOption = None,
     codex: CodexOption = None,
-    codex_home: HomeOption = "own",
+    codex_home: HomeOption = None,
 ) -> None:
     """Sign in the Codex home of an agent, once; Codex keeps and renews the login by itself."""
     found = configured(config, agent, None)
-    codex = codex or binary_path(found.codex, os.environ)
+    launch = launch_of(found.codex, found.settings.id, state_dir(), codex=codex, codex_home=codex_home)
     key = _api_key(key_variable) if way is Way.API_KEY else None
-    anyio.run(_login, way, key, found.settings.id, codex, codex_home)
+    anyio.run(_login, way, key, launch)
 
 
 def _api_key(variable: str) -> str:
@@ -89,12 +86,11 @@ class Ending:
             self.over.set()
 
 
-async def _login(way: Way, key: str | None, agent: str, codex: Path | None, codex_home: str) -> None:
-    home = home_named(codex_home, agent, state_dir())
+async def _login(way: Way, key: str | None, launch: Launch) -> None:
     ending = Ending()
-    async with app_server(Launch(find_codex(codex), home), on_notification=ending, on_request=refuse_all) as server:
+    async with app_server(launch, on_notification=ending, on_request=refuse_all) as server:
         who = await sign_in(server.client, ending, way, key)
-    print(f"Signed in {who}; Codex home: {home.path}")
+    print(f"Signed in {who}; Codex home: {launch.home.path}")
 
 
 async def sign_in(client: Client, ending: Ending, way: Way, key: str | None = None) -> str:

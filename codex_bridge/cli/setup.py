@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -21,7 +21,7 @@ from codex_bridge.process import Launch
 from codex_bridge.providers import Provider
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
-from harness.config import Config, load_config, resolve_agent, this_machine
+from harness.config import Config, NotServed, describe, load_config, resolve_agent, this_machine
 from harness.config.roster import agent_id_of, agent_ids, default_agent_id
 from harness.conversations import Conversations
 from harness.errors import HarnessError
@@ -50,10 +50,11 @@ CodexOption = Annotated[
     Path | None, typer.Option("--codex", help="The Codex binary, instead of CODEX_BIN, the wheel or PATH.")
 ]
 HomeOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--codex-home",
-        help="'own' for the agent's own Codex home, 'user' for yours and its login, or a folder.",
+        help="'own' for the agent's own Codex home, 'user' for yours and its login, or a folder; "
+        "by default what appServer.homeScope says.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data for programs.")]
@@ -92,7 +93,7 @@ class Configured:
     @property
     def threads(self) -> ThreadSettings:
         """What conversations may do: the configuration, and the environment over it."""
-        return thread_settings(self.codex, os.environ)
+        return thread_settings(self.codex, os.environ, fast=self.settings.models.fast_mode)
 
 
 class UnknownAgentError(HarnessError):
@@ -127,29 +128,64 @@ def configured(config: Path | None, agent: str | None, workspace: Path | None) -
     return Configured(read, settings)
 
 
-def warn_of(found: Configured) -> None:
-    """Say on stderr that something is wrong with the configuration, and where to look."""
-    if found.config.findings:
-        count = len(found.config.findings)
+class UnkeptLimitError(HarnessError):
+    """The configuration asks for limits that this version would not keep."""
+
+    def __init__(self, wishes: Sequence[NotServed]) -> None:
+        super().__init__(" ".join(describe(wish) for wish in wishes))
+
+
+def accept(found: Configured) -> None:
+    """Say on stderr what of the configuration does nothing, and that something is wrong with it, before a turn starts.
+
+    Raises:
+        UnkeptLimitError: It asks for a limit that would not be kept.
+    """
+    unserved = [finding for finding in found.config.findings if isinstance(finding, NotServed)]
+    refused = [finding for finding in unserved if finding.refused]
+    if refused:
+        raise UnkeptLimitError(refused)
+    for finding in unserved:
+        print(f"[{describe(finding)}]", file=sys.stderr)
+    count = len(found.config.findings) - len(unserved)
+    if count:
         print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)
 
 
-def home_named(name: str, agent: str, root: Path) -> Home:
-    """The Codex home that `--codex-home` names; the agent by its id.
+def home_named(name: str | None, config: CodexConfig, agent: str, root: Path) -> Home:
+    """The Codex home that `--codex-home` names, or without it the configuration; the agent by its id.
 
     Raises:
         HomeMissingError: It is not the agent's own, and not there.
     """
-    match name:
-        case "own":
+    match name or config.app_server.home_scope:
+        case "own" | "agent":
             return own_home(root, agent)
         case "user":
             path = user_codex_home()
-        case _:
-            path = Path(name).expanduser().absolute()
+        case folder:
+            path = Path(folder).expanduser().absolute()
     if not path.is_dir():
         raise HomeMissingError(path)
     return Home(path, owned=False)
+
+
+def launch_of(config: CodexConfig, agent: str, root: Path, *, codex: Path | None, codex_home: str | None) -> Launch:
+    """What to start for an agent, by its id, as the configuration and the command line have it.
+
+    Raises:
+        BinaryNotFoundError: There is no Codex.
+        HomeMissingError: See `home_named`.
+    """
+    server = config.app_server
+    return Launch(
+        find_codex(codex or binary_path(config, os.environ)),
+        home_named(codex_home, config, agent, root),
+        catalogue=server.model_catalog,
+        message_limit=server.max_message_bytes,
+        call_deadline=server.request_timeout_ms / 1000,
+        clear_env=server.clear_env,
+    )
 
 
 @asynccontextmanager
@@ -157,7 +193,7 @@ async def running(
     settings: AgentSettings,
     *,
     codex: Path | None = None,
-    codex_home: str = "own",
+    codex_home: str | None = None,
     provider: Provider | None = None,
     model: str | None = None,
     root: Path | None = None,
@@ -184,16 +220,8 @@ async def running(
     """
     root = state_dir() if root is None else root
     codex_config = codex_config or CodexConfig()
-    binary = find_codex(codex or binary_path(codex_config, os.environ))
-    server = codex_config.app_server
-    launch = Launch(
-        binary,
-        home_named(codex_home, settings.id, root),
-        provider,
-        catalogue=server.model_catalog,
-        message_limit=server.max_message_bytes,
-    )
-    threads = thread_settings(codex_config, os.environ)
+    launch = replace(launch_of(codex_config, settings.id, root, codex=codex, codex_home=codex_home), provider=provider)
+    threads = thread_settings(codex_config, os.environ, fast=settings.models.fast_mode)
     deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
     chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)
     folder = private_dir(agent_dir(root, settings.id))

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,7 +67,7 @@ def command(
     config: ConfigOption = None,
     agent: AgentOption = None,
     codex: CodexOption = None,
-    codex_home: HomeOption = "own",
+    codex_home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show an agent at a glance: workspace, binary, home, login, conversations, and how large its prompts are."""
@@ -77,14 +78,14 @@ def command(
         _show(status)
 
 
-def look(found: Configured, codex: Path | None, codex_home: str) -> Status:
+def look(found: Configured, codex: Path | None, codex_home: str | None) -> Status:
     """Look at everything.
 
     Raises:
         HomeMissingError: The home that was named is not there.
     """
     settings, root, problems = found.settings, state_dir(), list[str]()
-    home = home_named(codex_home, settings.id, root)
+    home = home_named(codex_home, found.codex, settings.id, root)
     folder = agent_dir(root, settings.id)
     binary = None
     try:
@@ -105,7 +106,7 @@ def look(found: Configured, codex: Path | None, codex_home: str) -> Status:
     return Status(
         found=found,
         binary=binary,
-        version=_version(binary, home) if binary else "",
+        version=_version(binary, home, found.codex.app_server.clear_env) if binary else "",
         home=home,
         conversations=tuple(conversations),
         last=LastPrompts(folder).read(),
@@ -219,11 +220,11 @@ def _time(seconds: float) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else None
 
 
-def _version(binary: CodexBinary, home: Home) -> str:
+def _version(binary: CodexBinary, home: Home, cleared: Collection[str]) -> str:
     try:
         told = subprocess.run(
             [binary.path, "--version"],
-            env=dict(child_environment(home.path).passed),
+            env=dict(child_environment(home.path, cleared=cleared).passed),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PATIENCE,

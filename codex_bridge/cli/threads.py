@@ -4,7 +4,7 @@ While a gateway runs, its store is its own: then only `list` works.
 """
 
 import json
-import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,6 @@ from typing import Annotated
 import anyio
 import typer
 
-from codex_bridge.binary import find_codex
 from codex_bridge.cli.options import ruled
 from codex_bridge.cli.setup import (
     STORE,
@@ -23,14 +22,13 @@ from codex_bridge.cli.setup import (
     HomeOption,
     JsonOption,
     configured,
-    home_named,
+    launch_of,
 )
 from codex_bridge.cli.tables import console, table
 from codex_bridge.client import ignore_all, refuse_all
-from codex_bridge.config import binary_path
 from codex_bridge.home import agent_dir, login_command, private_dir, state_dir
 from codex_bridge.params import ThreadSettings
-from codex_bridge.process import Launch, app_server
+from codex_bridge.process import app_server
 from codex_bridge.servers import Connection
 from codex_bridge.threads import Threads, backend_of
 from harness.errors import HarnessError
@@ -81,7 +79,7 @@ def adopt(
     config: ConfigOption = None,
     agent: AgentOption = None,
     codex: CodexOption = None,
-    codex_home: HomeOption = "own",
+    codex_home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Let a chat go on in a thread of the Codex home that somebody else began; the chat's own one is let go."""
@@ -102,18 +100,16 @@ def forget(
     _say(as_json, {"chat": chat, "threads": threads}, f"{chat} begins anew with its next message.")
 
 
-async def _adopt(found: Configured, thread: str, chat: str, codex: Path | None, codex_home: str) -> None:
+async def _adopt(found: Configured, thread: str, chat: str, codex: Path | None, codex_home: str | None) -> None:
     root, agent = state_dir(), found.settings.id
-    home = home_named(codex_home, agent, root)
-    binary = find_codex(codex or binary_path(found.codex, os.environ))
+    launch = launch_of(found.codex, agent, root, codex=codex, codex_home=codex_home)
     private_dir(agent_dir(root, agent))
     async with (
         bindings_at(_store(found), found.codex.continuity.limits) as bindings,
-        app_server(
-            Launch(binary, home, catalogue="untouched"), on_notification=ignore_all, on_request=refuse_all
-        ) as server,
+        app_server(replace(launch, catalogue="untouched"), on_notification=ignore_all, on_request=refuse_all) as server,
     ):
-        threads = Threads(bindings, backend_of(home), ThreadSettings(), login=login_command(home, agent))
+        login = login_command(launch.home, agent)
+        threads = Threads(bindings, backend_of(launch.home), ThreadSettings(), login=login)
         await threads.adopt(Connection(server), chat, thread)
 
 

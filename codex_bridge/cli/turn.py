@@ -21,9 +21,9 @@ from codex_bridge.cli.setup import (
     JsonOption,
     Running,
     WorkspaceOption,
+    accept,
     configured,
     running,
-    warn_of,
 )
 from codex_bridge.home import agent_dir, state_dir
 from codex_bridge.loopback.model import loopback_model
@@ -50,13 +50,13 @@ def command(
     agent: AgentOption = None,
     config: ConfigOption = None,
     codex: CodexOption = None,
-    codex_home: HomeOption = "own",
+    codex_home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run one turn for a message that came in, and print the answer."""
     message = telegram.from_update(read_object(payload, "payload"))
     found = configured(config, agent, workspace)
-    warn_of(found)
+    accept(found)
     how = partial(
         running,
         found.settings,

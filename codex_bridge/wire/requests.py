@@ -15,6 +15,8 @@ SandboxMode: TypeAlias = Literal["read-only", "workspace-write", "danger-full-ac
 SandboxKind: TypeAlias = Literal["readOnly", "workspaceWrite", "dangerFullAccess"]
 """The same three as `SandboxMode`, as turn/start spells them."""
 Personality: TypeAlias = Literal["none", "friendly", "pragmatic"]
+ApprovalsReviewer: TypeAlias = Literal["user", "auto_review", "guardian_subagent"]
+"""Who is asked: the person, or a model of Codex's own; the last is an older name of the second."""
 
 
 class Empty(Received):
@@ -88,6 +90,8 @@ class ThreadOverrides(Sent):
     model_provider: str | None = None
     cwd: str | None = None
     approval_policy: ApprovalPolicy | None = None
+    approvals_reviewer: ApprovalsReviewer | None = None
+    service_tier: str | None = None
     sandbox: SandboxMode | None = None
     config: RawObject | None = None
     developer_instructions: str | None = None
@@ -233,6 +237,8 @@ class TurnStartParams(Sent):
     personality: Personality | None = None
     cwd: str | None = None
     approval_policy: ApprovalPolicy | None = None
+    approvals_reviewer: ApprovalsReviewer | None = None
+    service_tier: str | None = None
     sandbox_policy: SandboxPolicy | None = None
     model: str | None = None
     effort: str | None = None

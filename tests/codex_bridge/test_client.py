@@ -166,6 +166,13 @@ def test_a_call_has_a_deadline_even_when_it_names_none() -> None:
     assert 0 < CALL_DEADLINE < 60
 
 
+async def test_a_connection_may_have_a_deadline_of_its_own_for_every_call() -> None:
+    async with serving(NOBODY) as (wire, _), connected(wire, deadline=0.01) as client:
+        with pytest.raises(CallTimeoutError) as caught:
+            await client.raw_call("silent", {})
+    assert (caught.value.method, caught.value.seconds) == ("silent", 0.01)
+
+
 async def test_the_deadline_covers_the_retries() -> None:
     async with serving(by_method({"x": (BUSY,)})) as (wire, server), connected(wire, sleep=forever) as client:
         with pytest.raises(CallTimeoutError, match=r"^x was not answered within 0\.02 s$"):

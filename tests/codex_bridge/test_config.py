@@ -32,6 +32,9 @@ def test_an_empty_subtree_is_every_default() -> None:
         ("{appServer: {subagents: false}}", {}, ThreadSettings(subagents=False)),
         ("{appServer: {onInstructionChange: 'rotate'}}", {}, ThreadSettings(on_change="rotate")),
         ("{continuity: {projectionChars: 900}}", {}, ThreadSettings(projection=900)),
+        ("{appServer: {approvalsReviewer: 'auto_review'}}", {}, ThreadSettings(reviewer="auto_review")),
+        ("{appServer: {serviceTier: 'flex'}}", {}, ThreadSettings(service_tier="flex")),
+        ("{appServer: {serviceTier: 'fast'}}", {}, ThreadSettings(service_tier="priority")),
         ("{appServer: {sandbox: 'read-only'}}", {"MODE": "yolo"}, ThreadSettings("read-only", "never")),
         ("{}", {"SANDBOX": "danger-full-access", "APPROVAL_POLICY": "never"},
          ThreadSettings("danger-full-access", "never")),
@@ -44,6 +47,30 @@ def test_presets_keys_and_variables_settle_what_threads_may_do(
     config, findings = read(text)
     named = {f"OPENCLAW_CODEX_APP_SERVER_{name}": value for name, value in environ.items()}
     assert (thread_settings(config, named), findings) == (settings, [])
+
+
+@pytest.mark.parametrize(("fast", "tier"), [(None, "flex"), (True, "priority"), (False, "")])
+def test_an_agents_own_word_on_speed_counts_before_the_service_tier(fast: bool | None, tier: str) -> None:
+    config, _ = read("{appServer: {serviceTier: 'flex'}}")
+    assert thread_settings(config, {}, fast=fast) == ThreadSettings(service_tier=tier)
+
+
+def test_a_wish_about_codex_that_does_nothing_is_named_and_a_limit_that_is_not_kept_is_refused() -> None:
+    _, findings = read(
+        """{appServer: {transport: 'websocket', url: 'ws://127.0.0.1:4500', networkProxy: {allow: ['a.example']},
+            args: ['app-server'], codeModeOnly: false}, sessionCatalog: {enabled: true},
+            computerUse: {enabled: true}}"""
+    )
+    ours = "Codex is started here and is talked to over its stdin and stdout, never over an address"
+    assert findings == [
+        f"{PATH}.computerUse is set and not served yet: the agent does not use the screen.",
+        f"{PATH}.appServer.transport is set and cannot be kept yet, so no turn starts: {ours}; remove it to have that.",
+        f"{PATH}.appServer.args is set and not served yet: "
+        "the arguments are the bridge's; settings go into config.toml of the home.",
+        f"{PATH}.appServer.url is set and not served yet: {ours}.",
+        f"{PATH}.appServer.networkProxy is set and cannot be kept yet, so no turn starts: no proxy would hold the "
+        "commands back; without it the sandboxes read-only and workspace-write keep them off the network.",
+    ]
 
 
 def test_what_is_kept_of_a_chat_is_bounded_by_the_configuration() -> None:

@@ -225,6 +225,15 @@ def test_the_server_sees_what_is_listed_and_its_own_home_and_nothing_else() -> N
     )
 
 
+def test_a_variable_that_is_cleared_is_a_secret_and_the_homes_stay() -> None:
+    environ = {"HOME": "/home/sample", "HTTPS_PROXY": "http://pell:pw@proxy.example.org", "LC_TIME": "C", "TZ": "UTC"}
+    cleared = ("HTTPS_PROXY", "LC_TIME", "HOME", "CODEX_HOME", "tz")
+    assert child_environment(HOME, cleared=cleared, environ=environ) == ChildEnvironment(
+        passed={"HOME": "/home/sample", "TZ": "UTC", "CODEX_HOME": str(HOME)},
+        secrets=("http://pell:pw@proxy.example.org",),
+    )
+
+
 def test_a_provider_gets_its_token_and_the_token_is_a_secret() -> None:
     environment = child_environment(HOME, extra={"LAB_TOKEN": "tok-en-1234"}, environ={"LAB_TOKEN": "older"})
     assert environment.passed == {"LAB_TOKEN": "tok-en-1234", "CODEX_HOME": str(HOME)}

@@ -168,6 +168,7 @@ def test_start_and_resume_hold_the_same_developer_text() -> None:
     resume = thread_resume("thread-1", asked, lanes, settings).to_wire()
     shared: JsonObject = {
         "approvalPolicy": "on-request",
+        "approvalsReviewer": "user",
         "sandbox": "read-only",
         "config": {
             "project_doc_max_bytes": 32_768,
@@ -190,6 +191,7 @@ def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
         "threadId": "thread-1",
         "input": [{"type": "text", "text": "hi"}],
         "clientUserMessageId": "telegram:7:9",
+        "approvalsReviewer": "user",
         "sandboxPolicy": {"type": "workspaceWrite"},
         "collaborationMode": {
             "mode": "default",
@@ -219,6 +221,29 @@ def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
 def test_each_turn_runs_in_the_sandbox_of_the_settings(sandbox: SandboxMode, policy: JsonObject) -> None:
     asked = turn_start(request(*FILES), plan(Composition(FILES, ())), OPENED, ThreadSettings(sandbox=sandbox))
     assert asked.to_wire()["sandboxPolicy"] == policy
+
+
+@pytest.mark.parametrize(
+    ("settings", "reviewer", "tier"),
+    [
+        (ThreadSettings(), "user", {}),
+        (ThreadSettings(reviewer="auto_review", service_tier="flex"), "auto_review", {"serviceTier": "flex"}),
+        (ThreadSettings(service_tier=""), "user", {"serviceTier": None}),
+    ],
+)
+def test_every_request_of_a_turn_says_who_approves_and_how_fast_the_answer_is_to_be(
+    settings: ThreadSettings, reviewer: str, tier: JsonObject
+) -> None:
+    """A thread keeps both; so a reviewer that is configured no more is taken back with the next request."""
+    asked = request(*FILES)
+    lanes = plan(asked.composition)
+    for params in (
+        thread_start(asked, lanes, settings),
+        thread_resume("thread-1", asked, lanes, settings),
+        turn_start(asked, lanes, OPENED, settings),
+    ):
+        said = {key: value for key, value in params.to_wire().items() if key in ("approvalsReviewer", "serviceTier")}
+        assert said == {"approvalsReviewer": reviewer, **tier}
 
 
 def test_nothing_to_say_is_sent_as_null_and_never_as_an_empty_text() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.cli.setup import running
+from codex_bridge.config import CodexConfig
 from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.script import CallTool, Reply, Say, Usage, always, in_turn, say
@@ -176,3 +177,44 @@ async def test_the_configured_model_and_depth_of_thinking_are_asked_for(
                 reasoning = request.body["reasoning"]
                 asked.append((request.model, reasoning["effort"] if isinstance(reasoning, dict) else None))
     assert asked == [("gpt-5.4", "high"), ("gpt-5.5", "high")]
+
+
+async def test_the_configured_speed_is_asked_for_and_is_taken_back_with_its_key(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """`appServer.serviceTier`, and `fastModeDefault` before it; over restarts, on one thread."""
+    asked: list[object] = []
+    threads: set[str] = set()
+    async with limited(), loopback_model(always(say("Yes."))) as stand_in:
+        for number, (tier, fast) in enumerate([("flex", None), (None, None), (None, True), ("fast", False)]):
+            config = CodexConfig.model_validate({"appServer": {"serviceTier": tier} if tier else {}})
+            settings = replace(plain_settings(workspace), models=ModelSettings(fast_mode=fast))
+            async with running(
+                settings, codex=codex.path, provider=stand_in.provider, model="gpt-5.5", root=state, codex_config=config
+            ) as live:
+                result = await (await live.agent.receive(message("hi", number=str(number)))).result()
+            threads.add(result.conversation)
+            asked.append(stand_in.requests[-1].body.get("service_tier"))
+    assert (asked, len(threads)) == (["flex", None, "priority", None], 1)
+
+
+async def test_a_variable_that_is_cleared_does_not_reach_the_commands_of_the_model(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`appServer.clearEnv`."""
+    monkeypatch.setenv("LC_SENTINEL", "IT_IS_" + "THERE")
+    look = Reply((CallTool("exec_command", {"cmd": "env"}),))
+    seen: list[bool] = []
+    for cleared in ([], ["LC_SENTINEL"]):
+        config = CodexConfig.model_validate({"appServer": {"mode": "yolo", "clearEnv": cleared}})
+        async with (
+            limited(),
+            loopback_model(in_turn([look, say("Done.")])) as stand_in,
+            running(
+                plain_settings(workspace), codex=codex.path, provider=stand_in.provider, model="gpt-5.5",
+                root=state / str(len(cleared)), codex_config=config,
+            ) as live,
+        ):  # fmt: skip
+            await (await live.agent.receive(message("look"))).result()
+            seen.append("IT_IS_THERE" in stand_in.requests[1].parts()[-1].text)
+    assert seen == [True, False]

@@ -82,7 +82,7 @@ def test_doctor_says_each_mistake_in_one_sentence_and_looks_at_the_rest(place: P
         f"{workspace}/skills/broken/SKILL.md:",
     ]
     assert {check["text"] for check in checks if check["ok"]} >= {
-        "sandbox read-only, approvals on-request.",
+        "sandbox read-only, approvals on-request, decided by user.",
         "2 listed, 3 found.",
     }
 
@@ -106,6 +106,21 @@ def test_doctor_names_a_tone_that_there_is_not_and_says_who_can_read_the_workspa
     ]
     (place / "openclaw.json").write_text("{ memory: { groups: true } }", encoding="utf-8")
     assert "answer for the owner's direct chats and for groups; Codex's shell" in run(place, "doctor", code=1)
+
+
+def test_doctor_names_what_is_set_and_does_nothing(place: Path) -> None:
+    server = '{ clearEnv: ["HOME", "HTTPS_PROXY"], transport: "unix", requestTimeoutMs: 5 }'
+    (place / "openclaw.json").write_text(
+        f"{{ plugins: {{ entries: {{ codex: {{ config: {{ appServer: {server} }} }} }} }} }}", encoding="utf-8"
+    )
+    checks = data(place, "doctor", "--json", code=1)
+    at = "plugins.entries.codex.config.appServer"
+    assert [check["text"] for check in checks if check["part"] in ("config", "codex") and not check["ok"]] == [
+        f"{at}.requestTimeoutMs is 5, but must be a whole number of at least 100; it counts as not written.",
+        f"{at}.transport is set and cannot be kept yet, so no turn starts: Codex is started here and is talked to over "
+        "its stdin and stdout, never over an address; remove it to have that.",
+        f"{at}.clearEnv names HOME, which is passed all the same: Codex finds its files by it.",
+    ]
 
 
 def test_doctor_names_a_file_that_the_environment_names_and_that_is_not_there(

@@ -10,7 +10,8 @@ import pytest
 import typer
 
 from codex_bridge.cli.app import app, run
-from codex_bridge.cli.setup import configured, home_named
+from codex_bridge.cli.setup import configured, home_named, launch_of
+from codex_bridge.config import CodexConfig
 from tests.support.scenarios import UPDATE, WHOLE, scenario
 
 Shell = Callable[..., tuple[int, str, str]]
@@ -166,7 +167,7 @@ def test_the_default_agent_is_the_configured_one_and_every_spelling_of_an_id_mea
     config = tmp_path / "openclaw.json"
     found = [configured(config, agent, None).settings for agent in (None, "pell", "Pell", " PELL ")]
     assert {(settings.id, settings.workspace) for settings in found} == {("pell", tmp_path / "w")}
-    assert home_named("own", found[0].id, tmp_path).path == tmp_path / "agents" / "pell" / "codex-home"
+    assert home_named("own", CodexConfig(), found[0].id, tmp_path).path == tmp_path / "agents" / "pell" / "codex-home"
     code, out, _ = shell("prompt", "--text", "--config", str(config))
     assert (code, "Runtime: agent=pell" in out) == (0, True)
 
@@ -218,3 +219,77 @@ def test_ctrl_c_ends_a_command_without_a_fuss(shell: Shell, monkeypatch: pytest.
     code, out, err = shell("status")
     assert (code, out.strip()) == (130, "")
     assert err.strip() in ("", "codex-bridge: Stopped.")  # by the version of typer
+
+
+def with_server(folder: Path, server: str) -> None:
+    (folder / "openclaw.json").write_text(
+        f"{{plugins: {{entries: {{codex: {{config: {{appServer: {server}}}}}}}}}}}", encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("words", [("turn", "--payload", "update.json"), ("job", "--prompt", "go"), ("heartbeat",)])
+def test_nothing_runs_under_a_limit_that_would_not_be_kept(
+    shell: Shell, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "update.json").write_text(json.dumps(UPDATE), encoding="utf-8")
+    with_server(tmp_path, "{networkProxy: {enabled: true}, url: 'ws://127.0.0.1:4500'}")
+    assert shell(*words, "--workspace", "w", "--config", "openclaw.json") == (
+        2,
+        "",
+        "codex-bridge: plugins.entries.codex.config.appServer.networkProxy is set and cannot be kept yet, so no turn "
+        "starts: no proxy would hold the commands back; without it the sandboxes read-only and workspace-write keep "
+        "them off the network.\n",
+    )
+    assert not (tmp_path / "state").exists()
+
+
+def test_what_is_set_and_does_nothing_is_said_at_each_start(shell: Shell, tmp_path: Path) -> None:
+    with_server(tmp_path, "{args: ['app-server'], mod: 'yolo'}")
+    code, _, said = shell("heartbeat", "--workspace", "w", "--config", "openclaw.json")
+    assert (code, said.splitlines()) == (
+        0,
+        [
+            "[plugins.entries.codex.config.appServer.args is set and not served yet: the arguments are the bridge's; "
+            "settings go into config.toml of the home.]",
+            "[1 problem(s) in the configuration; see codex-bridge doctor]",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("scope", "named", "path"),
+    [
+        ("agent", None, "state/agents/main/codex-home"),
+        ("user", None, "mine"),
+        ("user", "own", "state/agents/main/codex-home"),
+        ("agent", "user", "mine"),
+        ("user", "other", "other"),
+    ],
+)
+def test_the_command_line_names_the_codex_home_before_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: str, named: str | None, path: str
+) -> None:
+    """`appServer.homeScope`."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("mine", "other"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "mine"))
+    config = CodexConfig.model_validate({"appServer": {"homeScope": scope}})
+    home = home_named(named, config, "main", tmp_path / "state")
+    assert (home.path, home.owned) == (tmp_path / path, path.startswith("state"))
+
+
+def test_a_server_is_started_as_the_configuration_has_it(tmp_path: Path) -> None:
+    program = tmp_path / "codex"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    server = {
+        "requestTimeoutMs": 1500,
+        "clearEnv": ["HTTPS_PROXY"],
+        "modelCatalog": "untouched",
+        "command": str(program),
+    }
+    launch = launch_of(CodexConfig.model_validate({"appServer": server}), "main", tmp_path, codex=None, codex_home=None)
+    assert (launch.binary.path, launch.call_deadline, launch.clear_env, launch.catalogue) == (
+        program, 1.5, ("HTTPS_PROXY",), "untouched"
+    )  # fmt: skip
