@@ -23,7 +23,7 @@ from harness.settings.skills import SkillEntry
 from harness.workspace.starter_files import starter_text
 from tests.support.real import LIMIT, count, group_message, message, places, stage
 
-NOTICE = "Some workspace files in this prompt did not fit"
+NOTICE = "Some workspace files did not fit into this prompt"
 COMPACTS = Reply((Say("Long."),), usage=Usage(input=900_000, output=1))
 """The model says that its window is full, so that Codex compacts before the next turn."""
 
