@@ -27,14 +27,19 @@ from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, say
 from codex_bridge.params import OPENING_SANDBOX, ThreadSettings, thread_config, turn_start
 from codex_bridge.process import Launch
+from codex_bridge.rpc import encode
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.besides import THREAD_FORK, ThreadForkParams
 from codex_bridge.wire.requests import TURN_START
+from codex_bridge.wording import RUNTIME, SUBAGENTS, TOOL_MANIFEST
 from harness.agent import Agent
 from harness.gather import Gatherer
+from harness.heartbeat.wording import RESPONSE_TOOL
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.plain import plain_settings
 from harness.store.bindings import Bindings, bindings_at
+from harness.toolbox import ToolTurn
+from harness.tools import Tool
 from harness.turns import Outcome
 
 SETTINGS: Final = ThreadSettings(sandbox="read-only", approval_policy="never")
@@ -64,6 +69,10 @@ class Observer(Enum):
 class Row(Enum):
     """A layer, by the name that the matrix shows."""
 
+    RUNTIME = "the gateway's own words"
+    MANIFEST = "names of its tools"
+    SUBAGENTS = "rule for subagents"
+    OFFERED = "a tool of the gateway"
     AGENTS = "AGENTS.md"
     TOOLS = "TOOLS.md"
     SOUL = "SOUL.md"
@@ -74,7 +83,16 @@ class Row(Enum):
 
 
 Value = TypeVar("Value")
-SENTINELS: Final[Mapping[Row, str]] = MappingProxyType({row: f"SENTINEL-{row.name}-7F3A" for row in Row})
+SENTINELS: Final[Mapping[Row, str]] = MappingProxyType(
+    {
+        **{row: f"SENTINEL-{row.name}-7F3A" for row in Row},
+        Row.RUNTIME: RUNTIME[:40],
+        Row.MANIFEST: TOOL_MANIFEST.partition("\n")[0],
+        Row.SUBAGENTS: SUBAGENTS.partition("\n")[0],
+        Row.OFFERED: RESPONSE_TOOL,
+    }
+)
+"""What each layer is known by; the last one by the name in the list of tools."""
 FILES: Final[Mapping[str, Row]] = MappingProxyType(
     {
         "AGENTS.md": Row.AGENTS,
@@ -98,6 +116,8 @@ _TURN: Final = {
 _ADDED: Final = {**_TURN, Observer.COMPACTED: _SOME, Observer.RESUMED: _SOME, Observer.FORK: _SOME}
 """As additional context they are said again by a new process, and after a compaction."""
 _THREAD: Final = dict.fromkeys(Observer, _ONCE)
+_TOOLS: Final = {**_THREAD, Observer.FRESH: _NEVER}
+"""A fresh child does not inherit the tools, whose names it reads; a forked one does (protocol reference, 3.6)."""
 _QUOTED: Final = {**_TURN, Observer.COMPACTED: _SOME, Observer.RESUMED: _SOME, Observer.FORK: _SOME}
 """Quoted files are user text: a compaction may keep the first copy, and the next turn quotes them again."""
 
@@ -107,14 +127,16 @@ class Cell:
     """What one observer saw of one layer."""
 
     seen: tuple[str, ...]
-    """Where, once for each time: "mode", "context", "developer" or "user"."""
+    """Where, once for each time: "mode", "context", "developer", "user" or "tools"."""
+    place: str
+    """Where it should be."""
     least: int
     most: int
 
     @property
     def as_expected(self) -> bool:
-        """Whether it was seen as often as it should be."""
-        return self.least <= len(self.seen) <= self.most
+        """Whether it was seen as often as it should be, and nowhere else."""
+        return self.least <= len(self.seen) <= self.most and set(self.seen) <= {self.place}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +169,7 @@ class Verification:
                     "layer": row.value,
                     "observer": observer.value,
                     "seen": list(cell.seen),
+                    "place": cell.place,
                     "expected": [cell.least, cell.most],
                     "asExpected": cell.as_expected,
                 }
@@ -314,7 +337,17 @@ async def _running(
     launch: Launch, store: Bindings, workspace: Path, model: str
 ) -> AsyncGenerator[tuple[CodexHarness, Agent[CodexTurn]]]:
     async with codex_harness(CodexSettings(launch, threads=SETTINGS), store) as harness:
-        yield harness, Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=model)
+        yield harness, Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=model, toolbox=_Respond())
+
+
+class _Respond:
+    """One tool of the gateway; none for the memory, so that MEMORY.md is quoted."""
+
+    names = frozenset({RESPONSE_TOOL})
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        """The tool."""
+        return (turn.responder.tool,)
 
 
 def _message(text: str, number: int) -> InboundMessage:
@@ -338,28 +371,36 @@ def _fill(workspace: Path) -> None:
 
 
 def _matrix(seen: Mapping[Observer, RecordedRequest], *, heard: bool) -> dict[tuple[Row, Observer], Cell]:
-    expected: dict[Row, Mapping[Observer, tuple[int, int]]] = {
-        Row.AGENTS: _THREAD,
-        Row.TOOLS: _THREAD,
-        Row.MEMORY: _QUOTED,
-        **dict.fromkeys((Row.SOUL, Row.IDENTITY, Row.USER, Row.SKILLS), _TURN if heard else _ADDED),
+    turn = ("mode", _TURN) if heard else ("context", _ADDED)
+    expected: dict[Row, tuple[str, Mapping[Observer, tuple[int, int]]]] = {
+        **dict.fromkeys((Row.RUNTIME, Row.MANIFEST, Row.SUBAGENTS, Row.TOOLS), ("developer", _THREAD)),
+        Row.OFFERED: ("tools", _TOOLS),
+        Row.AGENTS: ("user", _THREAD),
+        Row.MEMORY: ("user", _QUOTED),
+        **dict.fromkeys((Row.SOUL, Row.IDENTITY, Row.USER, Row.SKILLS), turn),
     }
     cells: dict[tuple[Row, Observer], Cell] = {}
     for row in Row:
         for observer in Observer:
             if observer in seen:
-                places = tuple(_places(seen[observer].parts(), SENTINELS[row]))
-                cells[row, observer] = Cell(places, *expected[row][observer])
+                place, often = expected[row]
+                cells[row, observer] = Cell(tuple(_places(seen[observer], row)), place, *often[observer])
     return cells
 
 
-def _places(parts: Iterable[Part], sentinel: str) -> Iterable[str]:
-    for part in parts:
-        if sentinel not in part.text:
-            continue
-        if part.text.startswith("<collaboration_mode>"):
-            yield "mode"
-        elif part.text.startswith(f"<{TURN_KEY}_"):
-            yield "context"
-        else:
-            yield part.role or part.kind
+def _places(request: RecordedRequest, row: Row) -> Iterable[str]:
+    """Where a layer stands, once for each time that it stands there."""
+    if row is Row.OFFERED:
+        # GPT-6 models get their tools as an item of the input, and ours inside of one tool (protocol reference, 3.1).
+        items = [item for item in request.input if isinstance(item, dict) and item.get("type") == "additional_tools"]
+        if SENTINELS[row].encode() in encode([request.body.get("tools"), *items]):
+            yield "tools"
+        return
+    for part in request.parts():
+        yield from [_place(part)] * part.text.count(SENTINELS[row])
+
+
+def _place(part: Part) -> str:
+    if part.text.startswith("<collaboration_mode>"):
+        return "mode"
+    return "context" if part.text.startswith(f"<{TURN_KEY}_") else part.role or part.kind

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -41,9 +42,11 @@ async def test_every_layer_is_seen_where_it_should_be_and_nowhere_else(
     assert [key for key, cell in found.cells.items() if not cell.as_expected] == []
     assert found.holds
     persona = dict.fromkeys(PERSONA, (place,))
-    first = {Row.AGENTS: ("user",), Row.TOOLS: ("developer",), **persona, Row.MEMORY: ("user",)}
+    standing = dict.fromkeys((Row.RUNTIME, Row.MANIFEST, Row.SUBAGENTS), ("developer",))
+    shared = {Row.AGENTS: ("user",), Row.TOOLS: ("developer",), **standing}
+    first = {**shared, Row.OFFERED: ("tools",), **persona, Row.MEMORY: ("user",)}
     assert seen(found, Observer.ROOT) == first
-    assert seen(found, Observer.FRESH) == {**first, **dict.fromkeys((*PERSONA, Row.MEMORY), ())}
+    assert seen(found, Observer.FRESH) == {**dict.fromkeys(Row, ()), **shared}
     assert seen(found, Observer.FORKED) == first
     assert len(found.cells) == len(Row) * len(Observer)
 
@@ -69,7 +72,32 @@ async def test_a_layer_in_the_wrong_lane_is_found(
     found = await verify(codex, state, model="gpt-5.5")
     assert not found.holds
     assert found.cells[Row.SOUL, Observer.FRESH].seen == ("developer",)
-    assert [key for key, cell in found.cells.items() if not cell.as_expected] == [(Row.SOUL, Observer.FRESH)]
+    assert [key for key, cell in found.cells.items() if not cell.as_expected] == [
+        (Row.SOUL, observer) for observer in Observer
+    ]
+
+
+@pytest.mark.usefixtures("forgetful")
+@pytest.mark.parametrize(
+    ("part", "times", "rows"),
+    [
+        ("_turn_sections", 2, set(PERSONA)),
+        ("standing_layers", 0, {Row.RUNTIME, Row.MANIFEST, Row.SUBAGENTS}),
+    ],
+    ids=["twice in one text", "not at all"],
+)
+async def test_a_layer_that_is_said_twice_or_not_at_all_is_found(
+    codex: CodexBinary, state: Path, monkeypatch: pytest.MonkeyPatch, part: str, times: int, rows: set[Row]
+) -> None:
+    real = getattr(lanes, part)
+
+    def broken(given: Any) -> Any:
+        return real(given) * times
+
+    monkeypatch.setattr(lanes, part, broken)
+    found = await verify(codex, state, model="gpt-5.5")
+    assert not found.holds
+    assert {row for (row, _), cell in found.cells.items() if not cell.as_expected} == rows
 
 
 def test_the_command_shows_the_matrix_and_its_exit_code_says_whether_it_holds(
