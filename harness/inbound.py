@@ -53,4 +53,9 @@ class InboundMessage:
 
     def session_key(self, agent: str) -> str:
         """The conversation that this message belongs to."""
-        return f"agent:{agent}:{self.channel}:{self.chat.kind.value}:{self.chat.id}"
+        return chat_key(agent, self.channel, self.chat.kind, self.chat.id)
+
+
+def chat_key(agent: str, channel: str, kind: ChatKind, chat: str) -> str:
+    """The conversation that an agent has in a chat."""
+    return f"agent:{agent}:{channel}:{kind.value}:{chat}"

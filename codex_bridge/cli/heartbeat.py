@@ -62,6 +62,7 @@ from harness.heartbeat.state_file import load_state
 from harness.heartbeat.survey import Survey, survey
 from harness.heartbeat.target import Place, Target, target_of
 from harness.heartbeat.wording import RESPONSE_TOOL
+from harness.inbound import ChatKind, chat_key
 from harness.json_value import Json
 from harness.settings.agent import AgentSettings
 from harness.workspace.folder import check_folder
@@ -134,7 +135,7 @@ def command(
     teller = Teller(settings, as_json=False) if not as_json else told.append
     settled = anyio.run(_run, how, root, teller, loopback, model, False)
     if as_json:
-        print(json.dumps(_account(told, place_of(settings)[1]), ensure_ascii=False, indent=2))
+        print(json.dumps(_account(told, place_of(settings).target), ensure_ascii=False, indent=2))
     raise typer.Exit(1 if isinstance(settled, Failed) else 0)
 
 
@@ -154,12 +155,13 @@ class Plan:
     poll: str
     state: HeartbeatState
     place: Place
-    target: Target | None
+    session: str
+    """The conversation that it would run in."""
     problems: tuple[str, ...]
 
     def as_data(self) -> dict[str, object]:
         """What `--json` prints."""
-        heartbeat, skip = self.settings.heartbeat, self.found.skip
+        heartbeat, skip, target = self.settings.heartbeat, self.found.skip, self.place.target
         return {
             "agent": self.settings.id,
             "every": None if heartbeat.every is None else heartbeat.every.total_seconds(),
@@ -168,8 +170,8 @@ class Plan:
             "skip": skip,
             "why": WHY[skip] if skip else "",
             "poll": "" if skip else self.poll,
-            "session": self.place.session_key,
-            "target": None if self.target is None else {"channel": self.target.channel, "chat": self.target.chat},
+            "session": self.session,
+            "target": None if target is None else {"channel": target.channel, "chat": target.chat},
             "light": heartbeat.light_context,
             "isolated": heartbeat.isolated_session,
             "tasks": [
@@ -198,18 +200,18 @@ async def look(settings: AgentSettings, root: Path, now: datetime) -> Plan:
         problems.append(f"HEARTBEAT.md was not read: {read.reason}.")
     every = heartbeat.every if heartbeat.runs else None
     due = None if every is None else next_due(now, every, phase_offset(seed(), settings.id, every))
-    place, target = place_of(settings)
+    place = place_of(settings)
     found = survey(
         settings,
         text=read.text if isinstance(read, Content) else None,
         state=state,
-        place=Place(session_key=place.session_key, target=target),
+        place=place,
         now=due or now,
     )
     run = plan_run(
         heartbeat,
         found.poll,
-        session_key=place.session_key,
+        place=place,
         ack=Ack.TOOL,
         file_path=str(settings.workspace / HEARTBEAT),
         quote_context=not HABITS.points_to_heartbeat_file,
@@ -222,7 +224,7 @@ async def look(settings: AgentSettings, root: Path, now: datetime) -> Plan:
         poll=run.poll.text,
         state=state,
         place=place,
-        target=target,
+        session=run.session_key,
         problems=(*problems, *found.block.problems),
     )
 
@@ -237,11 +239,14 @@ def seed() -> str:
     return str(state_dir())
 
 
-def place_of(settings: AgentSettings) -> tuple[Place, Target | None]:
-    """Where heartbeats that are tried out happen, and the chat that a gateway would tell; here nobody is told."""
+def place_of(settings: AgentSettings) -> Place:
+    """Where heartbeats that are tried out happen, with the chat that a gateway would tell; here nobody is told."""
     target = target_of(settings.heartbeat, None)
-    where = "main" if target is None else f"{target.channel}:direct:{target.chat}"
-    return Place(session_key=f"agent:{settings.id}:{where}"), target
+    # A group, or a chat that may be one, is not where the owner speaks with the agent.
+    direct = target if target is not None and target.private else None
+    main = f"agent:{settings.id}:main"
+    key = main if direct is None else chat_key(settings.id, direct.channel, ChatKind.DIRECT, direct.chat)
+    return Place(session_key=key, target=target, tells=False)
 
 
 def _show(plan: Plan) -> None:
@@ -258,7 +263,9 @@ def _show(plan: Plan) -> None:
     words = [f"every {_length(heartbeat.every)}" if heartbeat.every else "off"]
     words += ["light context"] if heartbeat.light_context else []
     words += ["isolated session"] if heartbeat.isolated_session else []
-    told = f"tells {plan.target.channel} {plan.target.chat}" if plan.target else "tells nobody"
+    target = plan.place.target
+    told = f"tells {target.channel} {target.chat}" if target else "tells nobody"
+    told += ", which others than the owner may read" if plan.place.shared else ""
     out.print(f"Heartbeats of {settings.id}: {', '.join([*words, told])}.", soft_wrap=True)
     if plan.found.block.tasks:
         last = plan.state.last_runs()
@@ -293,7 +300,7 @@ class Teller:
     def __init__(self, settings: AgentSettings, *, as_json: bool) -> None:
         self._settings = settings
         self._json = as_json
-        self._target = place_of(settings)[1]
+        self._target = place_of(settings).target
 
     def __call__(self, event: HeartbeatEvent) -> None:
         """Hear of an event."""
@@ -412,7 +419,7 @@ async def _run(
             model = model or LOOPBACK_MODEL
         live = await stack.enter_async_context(how(provider=provider, model=model, root=root))
         settings = live.agent.gatherer.settings
-        place, _ = place_of(settings)
+        place = place_of(settings)
 
         async def nobody(alert: object) -> None:
             raise AssertionError(f"no chat is told of {alert}")

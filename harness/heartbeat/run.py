@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from harness.heartbeat.convention import Ack
 from harness.heartbeat.heartbeat_file import is_effectively_empty
 from harness.heartbeat.poll import CommitmentsPoll, Poll, PollText, render_poll
+from harness.heartbeat.target import Place
 from harness.heartbeat.wording import heartbeat_pointer
 from harness.settings.heartbeat import HeartbeatSettings
 
@@ -27,7 +28,7 @@ class HeartbeatRun:
     commitments_only: bool = False
     """It is about promises alone, and not about HEARTBEAT.md."""
     shared: bool = False
-    """Others than the owner hear what it says, so it may know nothing of the memory."""
+    """Others than the owner hear what it says: it may know nothing of the memory, nor of what the owner said."""
     seconds: float | None = None
     """How long it may take; None for the backend's own limit."""
 
@@ -37,25 +38,37 @@ def isolated_key(session_key: str) -> str:
     return session_key if session_key.endswith(_SUFFIX) else session_key + _SUFFIX
 
 
+def run_key(settings: HeartbeatSettings, place: Place) -> str:
+    """Return the key of the session in which an agent's heartbeats run.
+
+    It is the owner's conversation, unless others than the owner hear what they say: what the owner said, and the
+    memory that was quoted to the owner, must not be there to be told. Each such chat has a conversation of its own.
+    """
+    key, target = place.session_key, place.target
+    if place.shared and target is not None:
+        account = f":{target.account}" if target.account else ""
+        key = f"{key}:shared:{target.channel}{account}:{target.chat}"
+    return isolated_key(key) if settings.isolated_session else key
+
+
 def plan_run(
     settings: HeartbeatSettings,
     poll: Poll,
     *,
-    session_key: str,
+    place: Place,
     ack: Ack,
     file_path: str | None = None,
     quote_context: bool = True,
     time_lines: str = "",
-    shared: bool = False,
 ) -> HeartbeatRun:
-    """Put a heartbeat turn together; see `HeartbeatRun.shared`, and `render_poll` for the four before it."""
+    """Put a heartbeat turn together; see `render_poll` for the last four."""
     return HeartbeatRun(
-        session_key=isolated_key(session_key) if settings.isolated_session else session_key,
+        session_key=run_key(settings, place),
         poll=render_poll(poll, ack=ack, file_path=file_path, quote_context=quote_context, time_lines=time_lines),
         light=settings.light_context,
         isolated=settings.isolated_session,
         commitments_only=isinstance(poll, CommitmentsPoll),
-        shared=shared,
+        shared=place.shared,
         seconds=settings.timeout_seconds,
     )
 

@@ -261,12 +261,11 @@ class HeartbeatRunner(Generic[TurnT]):
         run = plan_run(
             settings.heartbeat,
             found.poll,
-            session_key=place.session_key,
+            place=place,
             ack=self._agent.ack,
             file_path=str(settings.workspace / HEARTBEAT),
             quote_context=not self._agent.gatherer.habits.points_to_heartbeat_file,
             time_lines=time_lines(now, settings.time.zone, clock=settings.time.clock),
-            shared=place.target is not None and not place.target.direct,
         )
         self._notice("convention", (REWRITTEN,) if run.poll.rewritten else ())
         # Before it runs: a gateway that dies in the middle must not begin it over and over.
@@ -309,8 +308,9 @@ class HeartbeatRunner(Generic[TurnT]):
             heard.answer,
             DeliveryFacts(
                 now=now,
-                has_target=target is not None,
-                direct=target is not None and target.direct,
+                has_target=target is not None and place.tells,
+                # A chat of which nothing is known may be a direct one: where those are off, it is told nothing.
+                direct=target is not None and target.direct is not False,
                 direct_allowed=heartbeat.direct_allowed,
                 visibility=visibility_at(settings, target),
                 ack_max_chars=heartbeat.ack_max_chars,
@@ -330,7 +330,8 @@ class HeartbeatRunner(Generic[TurnT]):
                 return self._failed(f"The alert could not be delivered: {error}", repr(error))
             if verdict.status is not Status.QUIET:
                 state = state.sent(verdict.text, now)
-                await self._mirror(place.session_key, verdict.text, None if run.light or run.isolated else heard.result)
+                said = None if run.light or run.isolated or run.shared else heard.result
+                await self._mirror(place.heard_in(settings.id), verdict.text, said)
         if verdict.status is Status.FAILED:
             await self._remember(state)
             return self._failed(" ".join(verdict.failures))

@@ -10,7 +10,7 @@ from datetime import datetime
 from harness.heartbeat.heartbeat_file import is_effectively_empty
 from harness.heartbeat.hours import within_active_hours
 from harness.heartbeat.poll import CommitmentsPoll, CronPoll, ExecPoll, Pending, Poll, choose_poll
-from harness.heartbeat.run import isolated_key
+from harness.heartbeat.run import run_key
 from harness.heartbeat.schedule import Intent
 from harness.heartbeat.skips import RunFacts, SkipReason, Wake, skip_before_run
 from harness.heartbeat.state import HeartbeatState
@@ -98,8 +98,7 @@ def urgency(wakes: Iterable[Wake]) -> Wake:
 
 def busy_of(unfinished: Iterable[TurnRequest], settings: AgentSettings, place: Place) -> Busy:
     """Say what an agent is doing, from the turns that run or wait on its backend."""
-    isolated = settings.heartbeat.isolated_session
-    key = isolated_key(place.session_key) if isolated else place.session_key
+    key = run_key(settings.heartbeat, place)
     own = [request for request in unfinished if request.agent == settings.id]
     mine = [request for request in own if request.session_key == key]
     return Busy(

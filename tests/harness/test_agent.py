@@ -19,6 +19,7 @@ from harness.heartbeat import (
     CommitmentsPoll,
     HeartbeatRun,
     HeartbeatSettings,
+    Place,
     PollText,
     heartbeat_guidance,
     plan_run,
@@ -330,7 +331,7 @@ async def test_a_heartbeat_becomes_a_request_as_it_was_planned(tmp_path: Path, t
     (tmp_path / "HEARTBEAT.md").write_text("- look at the sensor", "utf-8")
     agent = Agent(Recording(), Gatherer(plain_settings(tmp_path), CODEX), toolbox=toolbox)
     settings = HeartbeatSettings(light_context=True, isolated_session=True, timeout_seconds=90)
-    run = plan_run(settings, BasePoll("Look."), session_key="agent:main:main", ack=agent.ack)
+    run = plan_run(settings, BasePoll("Look."), place=Place(session_key="agent:main:main"), ack=agent.ack)
     request = (await agent.heartbeat(run, key="beat:1")).turn.request
     guidance = request.composition.get(LayerName.HEARTBEAT_GUIDANCE)
     assert agent.ack is ack
@@ -357,7 +358,7 @@ async def test_a_heartbeat_becomes_a_request_as_it_was_planned(tmp_path: Path, t
 async def test_a_heartbeat_about_promises_alone_hears_nothing_of_its_file(tmp_path: Path) -> None:
     (tmp_path / "HEARTBEAT.md").write_text("- look at the sensor", "utf-8")
     poll = CommitmentsPoll(("Send the list",))
-    run = plan_run(HeartbeatSettings(), poll, session_key="agent:main:main", ack=Ack.TOKEN)
+    run = plan_run(HeartbeatSettings(), poll, place=Place(session_key="agent:main:main"), ack=Ack.TOKEN)
     for habits, guided in ((CODEX, True), (Habits(), False)):
         request = (
             await Agent(Recording(), Gatherer(plain_settings(tmp_path), habits)).heartbeat(run, key="b")

@@ -27,6 +27,7 @@ from harness.heartbeat import (
     HeartbeatSettings,
     Place,
     Target,
+    target_of,
 )
 from harness.json_value import Json
 from harness.layers import LayerName
@@ -303,7 +304,7 @@ async def test_a_chat_knows_what_a_heartbeat_told_it_and_hears_it_once(
         runner = HeartbeatRunner(
             play.agent,
             Gateway(
-                place=lambda: Place(session_key=key, target=Target(channel="telegram", chat="7")),
+                place=lambda: Place(session_key=key, target=Target(channel="telegram", chat="7", direct=True)),
                 deliver=send,
                 tell=told.append,
                 unfinished=lambda: play.harness.unfinished,
@@ -322,3 +323,47 @@ async def test_a_chat_knows_what_a_heartbeat_told_it_and_hears_it_once(
     two, three = (of_turn(play.model.requests, text) for text in ("two", "three"))
     assert [count(each, "38 degrees!") for each in (two, three)] == [1, 1]
     assert count(two, "You wrote, from a heartbeat:") == (1 if beside else 0)
+
+
+async def test_what_the_owner_said_is_in_no_request_of_a_heartbeat_that_a_group_hears(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    """S55: the owner's conversation holds what was quoted and said there, so a group's heartbeat is not part of it."""
+    sent: list[Alert] = []
+
+    async def send(alert: Alert) -> None:
+        sent.append(alert)
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1]
+        if last.text.startswith("Heartbeat check."):
+            return Reply((CallTool("heartbeat_respond", NEWS),))
+        return say("Yes.")
+
+    async with stage(codex, state, workspace, script, toolbox=standard) as play:
+        await play.ask("My MEM_S55 code is 4711.", number="1")
+        owner = message("x").session_key("main")
+        target = target_of(HeartbeatSettings(target="telegram", to="-1001234567890"), None)
+        runner = HeartbeatRunner(
+            play.agent,
+            Gateway(
+                place=lambda: Place(session_key=owner, target=target),
+                deliver=send,
+                tell=lambda event: None,
+                unfinished=lambda: play.harness.unfinished,
+                mirror=play.bindings.mirror,
+            ),
+            state / "heartbeat.json",
+        )
+        runner.wake()
+        ended = await runner.attempt()
+        await play.ask("two", number="2")
+    assert isinstance(ended, Ended)
+    assert [(alert.target.chat, alert.text) for alert in sent] == [("-1001234567890", "38 degrees!")]
+    beat, two = (next(each for each in play.model.requests if starts(each, text)) for text in ("Heartbeat", "two"))
+    assert [count(beat, text) for text in ("MEM_S55", "4711", "MEM_M77")] == [0, 0, 0]
+    assert [count(two, text) for text in ("4711", "38 degrees!")] == [1, 0]
+
+
+def starts(request: RecordedRequest, text: str) -> bool:
+    return request.parts()[-1].text.startswith(text)

@@ -104,8 +104,23 @@ def test_the_plan_says_why_it_would_be_skipped(place: Path, heartbeat: str, file
 
 def test_the_configured_chat_and_context_are_named(place: Path) -> None:
     found = plan(place, "{target: 'telegram', to: '7', lightContext: true, isolatedSession: true, every: '2h'}")
-    assert (found["session"], found["target"]) == ("agent:main:telegram:direct:7", {"channel": "telegram", "chat": "7"})
+    assert found["session"] == "agent:main:telegram:direct:7:heartbeat"
+    assert found["target"] == {"channel": "telegram", "chat": "7"}
     assert (found["light"], found["isolated"], found["every"]) == (True, True, 7200)
+
+
+@pytest.mark.parametrize(
+    ("target", "session"),
+    [
+        ("target: 'telegram', to: '7'", "agent:main:telegram:direct:7"),
+        ("target: 'telegram', to: '-1001234567890'", "agent:main:main:shared:telegram:-1001234567890"),
+        ("target: 'discord', to: '42'", "agent:main:main:shared:discord:42"),
+    ],
+)
+def test_a_chat_that_may_be_a_group_is_not_taken_for_the_owners(place: Path, target: str, session: str) -> None:
+    assert plan(place, f"{{{target}}}")["session"] == session
+    shared = "others than the owner may read" in run(place, heartbeat=f"{{{target}}}")
+    assert shared is (":shared:" in session)
 
 
 def test_a_person_reads_the_same(place: Path) -> None:

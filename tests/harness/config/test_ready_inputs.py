@@ -9,7 +9,7 @@ from harness.config import Surroundings, read_config, resolve_agent
 from harness.conversations import NOTHING, Held
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
-from harness.heartbeat import Ack, BasePoll, heartbeat_guidance, plan_run, pointer_for, within_active_hours
+from harness.heartbeat import Ack, BasePoll, Place, heartbeat_guidance, plan_run, pointer_for, within_active_hours
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory import (
     Audience,
@@ -170,7 +170,7 @@ async def test_what_is_said_again_after_a_compaction(agent: AgentSettings) -> No
 def test_heartbeats(agent: AgentSettings) -> None:
     """S25, S53, S58."""
     settings = agent.heartbeat
-    run = plan_run(settings, BasePoll(settings.prompt), session_key="agent:main:main", ack=Ack.TOOL)
+    run = plan_run(settings, BasePoll(settings.prompt), place=Place(session_key="agent:main:main"), ack=Ack.TOOL)
 
     assert (settings.every, settings.runs, settings.guidance) == (timedelta(hours=2), True, False)
     assert (run.light, run.seconds) == (True, 600)

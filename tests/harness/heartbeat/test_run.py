@@ -9,6 +9,8 @@ from harness.heartbeat import (
     CommitmentsPoll,
     HeartbeatRun,
     HeartbeatSettings,
+    Place,
+    Target,
     heartbeat_pointer,
     isolated_key,
     plan_run,
@@ -17,10 +19,11 @@ from harness.heartbeat import (
 )
 
 SETTINGS = HeartbeatSettings()
+PLACE = Place(session_key="agent:main:main")
 
 
 def test_an_ordinary_heartbeat_runs_in_its_session_with_all_context() -> None:
-    run = plan_run(SETTINGS, BasePoll(), session_key="agent:main:main", ack=Ack.TOOL, time_lines="Current time: noon")
+    run = plan_run(SETTINGS, BasePoll(), place=PLACE, ack=Ack.TOOL, time_lines="Current time: noon")
     assert run == HeartbeatRun(
         session_key="agent:main:main",
         poll=render_poll(BasePoll(), ack=Ack.TOOL, time_lines="Current time: noon"),
@@ -30,10 +33,38 @@ def test_an_ordinary_heartbeat_runs_in_its_session_with_all_context() -> None:
 
 def test_a_light_isolated_heartbeat_runs_apart_with_its_own_file_alone() -> None:
     settings = HeartbeatSettings(light_context=True, isolated_session=True)
-    run = plan_run(settings, CommitmentsPoll(("Send the list",)), session_key="agent:main:main", ack=Ack.TOKEN)
+    run = plan_run(settings, CommitmentsPoll(("Send the list",)), place=PLACE, ack=Ack.TOKEN)
     assert (run.session_key, run.light, run.isolated, run.commitments_only) == (
         "agent:main:main:heartbeat", True, True, True
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "isolated", "key", "shared"),
+    [
+        (Target(channel="telegram", chat="7", direct=True), False, "agent:main:main", False),
+        (Target(channel="telegram", chat="-7"), False, "agent:main:main:shared:telegram:-7", True),
+        (
+            Target(channel="telegram", chat="-7", account="home", direct=False),
+            False,
+            "agent:main:main:shared:telegram:home:-7",
+            True,
+        ),
+        (
+            Target(channel="telegram", chat="-7", direct=False),
+            True,
+            "agent:main:main:shared:telegram:-7:heartbeat",
+            True,
+        ),
+    ],
+    ids=["direct", "unknown", "group of an account", "isolated"],
+)
+def test_one_that_others_hear_runs_in_a_conversation_of_its_own(
+    target: Target, isolated: bool, key: str, shared: bool
+) -> None:
+    settings = HeartbeatSettings(isolated_session=isolated)
+    run = plan_run(settings, BasePoll(), place=replace(PLACE, target=target), ack=Ack.TOOL)
+    assert (run.session_key, run.shared) == (key, shared)
 
 
 def test_the_key_of_the_isolated_session_does_not_grow() -> None:

@@ -52,7 +52,7 @@ from harness.turns import Notice, Outcome, Reasoning, ToolFinished, Trigger, Tur
 NOON = datetime(2026, 3, 2, 12, 0, 0, tzinfo=UTC)
 EVERY = timedelta(minutes=30)
 CODEX = Habits(reads_agents_file=True, points_to_heartbeat_file=True)
-CHAT = Target(channel="telegram", chat="7")
+CHAT = Target(channel="telegram", chat="7", direct=True)
 KEY = "agent:main:telegram:direct:7"
 OK = TurnResult(Outcome.ANSWERED, "HEARTBEAT_OK", conversation="c1", turn="t1")
 QUIET = Verdict(Status.QUIET, acknowledged=True)
@@ -375,16 +375,40 @@ async def test_an_alert_is_sent_once_a_day_and_over_a_restart(tmp_path: Path) ->
     assert len(stage.sent) == 2
 
 
-@pytest.mark.parametrize("direct", [True, False])
-async def test_a_heartbeat_that_speaks_in_a_group_knows_nothing_of_the_memory(tmp_path: Path, direct: bool) -> None:
+@pytest.mark.parametrize("direct", [True, False, None])
+async def test_a_heartbeat_that_may_speak_in_a_group_knows_nothing_of_the_memory(
+    tmp_path: Path, direct: bool | None
+) -> None:
     """S55: neither a copy of MEMORY.md nor silence by the token of chats."""
     stage = Stage(tmp_path, habits=Habits(), target=replace(CHAT, direct=direct))
     (stage.workspace / "MEMORY.md").write_text("The boat is blue.", "utf-8")
     stage.runner.wake()
     await stage.runner.attempt()
     layers = stage.backend.requests[0].composition.layers
-    assert any("The boat is blue." in layer.text for layer in layers) is direct
+    assert any("The boat is blue." in layer.text for layer in layers) is bool(direct)
     assert not any("NO_REPLY" in layer.text for layer in layers)
+
+
+@pytest.mark.parametrize(
+    ("direct", "ran_in", "heard_in"),
+    [
+        (True, KEY, KEY),
+        (False, f"{KEY}:shared:telegram:7", "agent:main:telegram:group:7"),
+        (None, f"{KEY}:shared:telegram:7", KEY),
+    ],
+    ids=["direct", "group", "unknown"],
+)
+async def test_what_a_group_is_told_was_said_beside_the_owners_chat_and_is_kept_for_the_group(
+    tmp_path: Path, direct: bool | None, ran_in: str, heard_in: str
+) -> None:
+    stage = Stage(tmp_path, alert("38 degrees!"), target=replace(CHAT, direct=direct))
+    stage.running = [] if direct else [request()]  # what the owner's chat does holds a group's heartbeat up no longer
+    stage.runner.wake()
+    await stage.runner.attempt()
+    conversation, turn = ("c1", "t1") if direct else ("", "")
+    said = Spoken(answered="38 degrees!", occasion=Occasion.HEARTBEAT, conversation=conversation, turn=turn)
+    assert [each.session_key for each in stage.backend.requests] == [ran_in]
+    assert stage.mirrored == [(heard_in, said)]
 
 
 async def test_an_alert_for_nobody_is_withheld(tmp_path: Path) -> None:
