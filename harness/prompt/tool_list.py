@@ -12,6 +12,7 @@ from typing import Final
 
 from harness.prompt.facts import Surface, ToolFacts
 from harness.prompt.hygiene import literal
+from harness.prompt.sections.headings import unforged
 
 CORE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -128,4 +129,4 @@ def _summary(name: str, own: Mapping[str, str], *, acp: bool) -> str:
 
 
 def _line(name: str, summary: str) -> str:
-    return f"- {name}: {summary}" if summary else f"- {name}"
+    return unforged(f"- {name}: {summary}" if summary else f"- {name}")

@@ -4,11 +4,10 @@ Pure.
 """
 
 import re
-import unicodedata
 from enum import StrEnum
 from typing import Final
 
-from harness.prompt.hygiene import literal, structured
+from harness.prompt.hygiene import HEADING_SIGN, HEADING_SIGNS, as_seen, escaped, literal, prefix_of, structured
 from harness.prompt.sections.joining import lines
 
 UNNAMED: Final = "(a file without a name)"
@@ -72,11 +71,15 @@ class Heading(StrEnum):
 
 
 HEADINGS: Final = tuple(each.value for each in Heading)
-_TITLES: Final = "|".join(re.escape(heading.lstrip("# ")).replace(r"\ ", r"\s+") for heading in HEADINGS)
-_FORGED: Final = re.compile(rf"\s*#{{1,6}}\s*(?:{_TITLES})[\s#:]*", re.IGNORECASE)
-_SIGNS: Final = "#\uff03\ufe5f"
-"""The sign of a heading, and its full-width and small forms."""
-_MARKS: Final = re.compile(f"[{_SIGNS}]")
+_TITLES: Final = "|".join(
+    re.escape(title).replace(r"\ ", r"\s+")
+    for title in sorted({heading.lstrip("# ") for heading in HEADINGS}, key=len, reverse=True)
+)
+_TITLE: Final = re.compile(_TITLES, re.IGNORECASE)
+_TAG: Final = re.compile(r"<[^<>]*>")
+_ASIDE: Final = re.compile(r"\([^()]*\)")
+_WORD: Final = re.compile(r"[^\W_]")
+_UNDERLINE: Final = re.compile(r"[ \t]*(?:=+|-+)[ \t]*")
 
 
 def headed(heading: Heading, *pieces: str) -> str:
@@ -98,16 +101,32 @@ def foreign(text: str) -> str:
 
 def unforged(text: str) -> str:
     """Put a backslash before every line that would pass for a heading of ours; other headings stay."""
-    if not any(mark in text for mark in _SIGNS):  # far quicker than the expression where there is none
+    marked = any(mark in text for mark in HEADING_SIGNS)
+    if not marked and "\n=" not in text and "\n-" not in text:  # far quicker than the look where there is none
         return text
-    return "\n".join(_MARKS.sub(r"\\\g<0>", line, count=1) if _forges(line) else line for line in text.split("\n"))
+    rows = text.split("\n")
+    found: list[str] = []
+    for place, row in enumerate(rows):
+        if _forges(row):
+            found.append(escaped(row))
+        elif place and _UNDERLINE.fullmatch(row) and _is_title(rows[place - 1]):
+            found.append(f"\\{row}")
+        else:
+            found.append(row)
+    return "\n".join(found)
 
 
 def _forges(line: str) -> bool:
-    if not _MARKS.search(line):
+    """Whether a line passes for a heading of ours: markup, numbers, punctuation and an aside do not change that."""
+    if not any(mark in line for mark in HEADING_SIGNS):
         return False
-    seen = line
-    if not line.isascii():
-        # As it looks: full-width signs and letters are plain ones, and what has no width is not there.
-        seen = "".join(each for each in unicodedata.normalize("NFKC", line) if unicodedata.category(each) != "Cf")
-    return _FORGED.fullmatch(seen) is not None
+    seen = _TAG.sub("", as_seen(line))
+    before = prefix_of(seen)
+    return HEADING_SIGN in before and f"\\{HEADING_SIGN}" not in before and _is_title(seen[len(before) :])
+
+
+def _is_title(text: str) -> bool:
+    seen = as_seen(text)
+    seen = seen[len(prefix_of(seen)) :]
+    title = _TITLE.match(seen)
+    return title is not None and _WORD.search(_ASIDE.sub("", seen[title.end() :])) is None

@@ -21,7 +21,7 @@ from harness.prompt.sections.delivery import (
     rich_text,
     tool_only,
 )
-from harness.prompt.sections.headings import Heading, foreign, headed
+from harness.prompt.sections.headings import Heading, foreign, headed, unforged
 from harness.prompt.sections.joining import lines
 from harness.prompt.sections.place import bootstrap_notice, document, in_order, remarks
 from harness.prompt.sections.work import acp_possible, tools
@@ -419,10 +419,12 @@ def _processes(commands: Sequence[Process], found: Tools) -> list[str]:
     if not commands:
         return []
     rows = [
-        f"- {_value(each.id)} {_value(each.status)}"
-        + (f" pid={each.pid}" if each.pid is not None else "")
-        + (f" cwd={_value(each.cwd)}" if each.cwd else "")
-        + (f" :: {literal(each.name)}" if each.name else "")
+        unforged(
+            f"- {_value(each.id)} {_value(each.status)}"
+            + (f" pid={each.pid}" if each.pid is not None else "")
+            + (f" cwd={_value(each.cwd)}" if each.cwd else "")
+            + (f" :: {literal(each.name)}" if each.name else "")
+        )
         for each in commands
     ]
     shown = f"`{found.called('process')}` lists them and shows their output." if found.has("process") else ""

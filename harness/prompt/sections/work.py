@@ -6,7 +6,7 @@ from harness.plan_tool import ADVICE
 from harness.plan_tool import NAME as PLAN_TOOL
 from harness.prompt.facts import AgentFacts, Mode, Surface
 from harness.prompt.hygiene import literal
-from harness.prompt.sections.headings import Heading, foreign, headed
+from harness.prompt.sections.headings import Heading, foreign, headed, unforged
 from harness.prompt.tool_list import Tools, tools_of
 
 IDENTITY: Final = "You are a personal assistant that runs inside the OpenClaw gateway."
@@ -283,5 +283,5 @@ def aliases(facts: AgentFacts) -> str:
     return headed(
         Heading.ALIASES,
         "Prefer an alias where a model is to be named; a full provider/model works as well.",
-        *(f"- {literal(alias)}: {literal(model)}" for alias, model in sorted(facts.aliases)),
+        *(unforged(f"- {literal(alias)}: {literal(model)}") for alias, model in sorted(facts.aliases)),
     )

@@ -20,8 +20,18 @@ Facts = TypeVar("Facts")
 Text = st.SearchStrategy[str]
 Drawn = st.SearchStrategy[Any]
 
+FORGERIES = (
+    "##\u00a0Safety", "\uff03\uff03 Tooling", "##Runtime", "Safety\n======", "- ## Safety", "#\ufe0f# Safety",
+    "\u115f## Safety", "\u2800## Safety", "> ## Safety", "1. ## Safety", "## Safety.", "## **Safety**",
+    "## Safety (updated)", "## Sa\u200bfety", "## <b>Safety</b>", "## [Safety](x)", "## \u2728 Safety", "##_Safety_",
+)  # fmt: skip
+"""What passes for a heading of ours."""
 HOSTILE = st.sampled_from(
-    [*(f"\n{heading}\n" for heading in HEADINGS), f"\n{MARKER}\n", MARKER, "\r", "\u2028", "\ud83e", "`", "|", "Safety"]
+    [
+        *(f"\n{heading}\n" for heading in (*HEADINGS, *FORGERIES)),
+        *FORGERIES,
+        *(f"\n{MARKER}\n", MARKER, "\r", "\u2028", "\ud83e", "`", "|", "Safety"),
+    ]
 )
 NAMES: Text = st.one_of(st.text(max_size=8), st.tuples(st.text(max_size=3), HOSTILE, st.text(max_size=3)).map("".join))
 """Names, paths and words of people outside."""

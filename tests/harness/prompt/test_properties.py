@@ -4,6 +4,7 @@ S02: the renderer has nothing but its facts; the import contracts keep configura
 """
 
 import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -45,6 +46,16 @@ def ours_within(agent: AgentFacts, turn: TurnFacts) -> set[str]:
     )
 
 
+LETTERS = {"".join(filter(str.isalnum, re.sub(r"\([^()]*\)", "", each))).lower() for each in HEADINGS}
+
+
+def passes_for_ours(line: str) -> bool:
+    """Whether somebody who looks at the letters and the sign alone takes a line for a heading of ours."""
+    seen = unicodedata.normalize("NFKC", re.sub(r"<[^<>]*>|\([^()]*\)|^[\W_]*\d+[.)]", "", line))
+    letters = "".join(each for each in seen if each.isalnum() and each not in "\u115f\u1160\u3164\uffa0").lower()
+    return "#" in seen and "\\" not in seen and "/" not in seen and letters in LETTERS
+
+
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(agent=AGENTS, turn=TURNS)
 def test_any_facts_render_twice_the_same_with_one_boundary_and_no_forged_heading(
@@ -58,6 +69,7 @@ def test_any_facts_render_twice_the_same_with_one_boundary_and_no_forged_heading
     assert (split(prompt.text) is None) is (agent.mode is Mode.NONE)
     ours = [line for line in prompt.text.splitlines() if line in HEADINGS]
     assert len(set(ours)) == len(ours)
+    assert [line for line in prompt.text.splitlines() if line not in HEADINGS and passes_for_ours(line)] == []
     assert set(ours) <= {each.text.partition("\n")[0] for each in prompt.sections} | ours_within(agent, turn)
     prompt.text.encode("utf-8")
 
@@ -166,7 +178,8 @@ def test_no_two_sentences_contradict_each_other(agent: AgentFacts, turn: TurnFac
 @given(chat=facts_of(ChatFacts, NAMES))
 def test_no_name_in_a_chat_can_write_a_heading_or_leave_its_frame(chat: ChatFacts) -> None:
     context = chat_context(TurnFacts(chat=chat), tools_of(ToolFacts(), Surface.CLI, acp=False))
-    assert {line for line in context.splitlines() if line in HEADINGS} <= {Heading.EXEC_STATE.value}
+    headings = {line for line in context.splitlines() if line in HEADINGS or passes_for_ours(line)}
+    assert headings <= {Heading.EXEC_STATE.value}
     assert context.count("\n<untrusted-text>\n") == context.count("\n</untrusted-text>\n") <= 2
 
 
