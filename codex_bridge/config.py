@@ -13,10 +13,12 @@ from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.params import ThreadSettings
 from codex_bridge.rpc import MESSAGE_LIMIT
+from codex_bridge.search_choice import search_config
 from codex_bridge.unserved_keys import UNSERVED
 from codex_bridge.wire.requests import ApprovalPolicy, ApprovalsReviewer, SandboxMode
 from harness.config.section import Clamped, Opaque, Section, Texts, Whole
 from harness.projection import LONGEST
+from harness.settings.agent import AgentSettings
 from harness.store.transcript import TranscriptLimits
 
 PATH: Final = "plugins.entries.codex.config"
@@ -176,14 +178,17 @@ _TIERS: Final[Mapping[str, str]] = {"fast": FAST}
 """Older names of service tiers (harness reference, section 14)."""
 
 
-def thread_settings(config: CodexConfig, environ: Mapping[str, str], *, fast: bool | None = None) -> ThreadSettings:
+def thread_settings(
+    config: CodexConfig, environ: Mapping[str, str], agent: AgentSettings | None = None
+) -> ThreadSettings:
     """What threads may do: the preset, single keys over it, variables over both. A wrong variable counts as none.
 
     Args:
         config: The Codex part of the configuration.
         environ: The environment.
-        fast: The agent's own `fastModeDefault`, which counts before the service tier (harness reference, section 11).
+        agent: The agent. Its `fastModeDefault` counts before the service tier (harness reference, section 11).
     """
+    fast = None if agent is None else agent.models.fast_mode
     server = config.app_server
     tier = _TIERS.get(server.service_tier or "", server.service_tier)
     preset = _PRESETS[_MODES.get(environ.get(f"{ENVIRONMENT}MODE", "")) or server.mode]
@@ -198,6 +203,7 @@ def thread_settings(config: CodexConfig, environ: Mapping[str, str], *, fast: bo
         or server.approval_policy
         or preset.approval_policy,
         reviewer=server.approvals_reviewer or "user",
+        search={} if agent is None else search_config(agent.tools.search),
         service_tier=tier if fast is None else FAST if fast else "",
     )
 

@@ -93,7 +93,7 @@ class Configured:
     @property
     def threads(self) -> ThreadSettings:
         """What conversations may do: the configuration, and the environment over it."""
-        return thread_settings(self.codex, os.environ, fast=self.settings.models.fast_mode)
+        return thread_settings(self.codex, os.environ, self.settings)
 
 
 class UnknownAgentError(HarnessError):
@@ -221,7 +221,7 @@ async def running(
     root = state_dir() if root is None else root
     codex_config = codex_config or CodexConfig()
     launch = replace(launch_of(codex_config, settings.id, root, codex=codex, codex_home=codex_home), provider=provider)
-    threads = thread_settings(codex_config, os.environ, fast=settings.models.fast_mode)
+    threads = thread_settings(codex_config, os.environ, settings)
     deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
     chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)
     folder = private_dir(agent_dir(root, settings.id))
