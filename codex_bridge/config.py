@@ -20,6 +20,7 @@ from harness.config.section import Clamped, Opaque, Section, Texts, Whole
 from harness.projection import LONGEST
 from harness.settings.agent import AgentSettings
 from harness.store.transcript import TranscriptLimits
+from harness.written_paths import expanded
 
 PATH: Final = "plugins.entries.codex.config"
 """Where the subtree stands in openclaw.json (harness reference, section 14)."""
@@ -211,4 +212,4 @@ def thread_settings(
 def binary_path(config: CodexConfig, environ: Mapping[str, str]) -> Path | None:
     """The binary that the configuration or its variable names, or None."""
     named = environ.get(f"{ENVIRONMENT}BIN", "").strip() or (config.app_server.command or "").strip()
-    return Path(named).expanduser() if named else None
+    return expanded(named) if named else None

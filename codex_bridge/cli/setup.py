@@ -33,6 +33,7 @@ from harness.standard_tools import StandardTools
 from harness.store.bindings import bindings_at
 from harness.store.held_file import HeldFile
 from harness.toolbox import Without
+from harness.written_paths import expanded
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
 """The model that the stand-in plays: the one the prompt snapshots are pinned to."""
@@ -164,7 +165,7 @@ def home_named(name: str | None, config: CodexConfig, agent: str, root: Path) ->
         case "user":
             path = user_codex_home()
         case folder:
-            path = Path(folder).expanduser().absolute()
+            path = expanded(folder).absolute()
     if not path.is_dir():
         raise HomeMissingError(path)
     return Home(path, owned=False)
