@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from codex_bridge.capabilities import Stated
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.params import ThreadSettings
@@ -74,6 +75,19 @@ class Experimental(Section):
     sandbox_exec_server: bool = False
 
 
+class Capabilities(Section):
+    """`appServer.capabilities`: ours; what is known better than the catalogue and the version say."""
+
+    mode_text: dict[str, bool] = Field(default_factory=dict[str, bool])
+    """By the model's id: whether it sees turn-scoped text."""
+    remembers_context: bool | None = None
+    """Whether the server says the additional context again after a compaction."""
+
+    def stated(self) -> Stated:
+        """The same for the bridge."""
+        return Stated(self.mode_text, self.remembers_context)
+
+
 class AppServer(Section):
     """`appServer`: which server, and what it may do."""
 
@@ -103,6 +117,7 @@ class AppServer(Section):
     loop_detection_pre_tool_use_relay: bool = True
     cyber_failover: CyberFailover = Field(default_factory=CyberFailover)
     model_catalog: CatalogueMode = "auto"
+    capabilities: Capabilities = Field(default_factory=Capabilities)
     max_message_bytes: Annotated[Whole, Field(ge=LEAST_MESSAGE)] = MESSAGE_LIMIT
     """Ours, not the gateway's."""
     on_instruction_change: InstructionChange = "tell"

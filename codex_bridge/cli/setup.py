@@ -183,6 +183,7 @@ def launch_of(config: CodexConfig, agent: str, root: Path, *, codex: Path | None
         find_codex(codex or binary_path(config, os.environ)),
         home_named(codex_home, config, agent, root),
         catalogue=server.model_catalog,
+        stated=server.capabilities.stated(),
         message_limit=server.max_message_bytes,
         call_deadline=server.request_timeout_ms / 1000,
         clear_env=server.clear_env,

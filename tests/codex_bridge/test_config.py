@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_bridge.capabilities import Stated
 from codex_bridge.config import PATH, AppServer, CodexConfig, binary_path, thread_settings
 from codex_bridge.params import ThreadSettings
 from harness.config import Surroundings, describe, read_config
@@ -106,6 +107,11 @@ def test_what_is_kept_of_a_chat_is_bounded_by_the_configuration() -> None:
     assert CodexConfig().continuity.limits == TranscriptLimits()
     config, findings = read("{continuity: {projectionChars: 90000, maxExchanges: -1}}")
     assert (config.continuity.projection_chars, config.continuity.max_exchanges, len(findings)) == (LONGEST, 200, 2)
+
+
+def test_what_a_server_honours_can_be_stated() -> None:
+    config, findings = read("{appServer: {capabilities: {modeText: {'gpt-6-sol': true}, remembersContext: false}}}")
+    assert (config.app_server.capabilities.stated(), findings) == (Stated({"gpt-6-sol": True}, False), [])
 
 
 def test_one_wrong_key_is_named_and_the_rest_holds() -> None:
