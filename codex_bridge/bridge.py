@@ -27,7 +27,7 @@ from codex_bridge.errors import (
 )
 from codex_bridge.failures import RULES, Rule, Trouble, refusal, told, trouble_of
 from codex_bridge.home import login_command
-from codex_bridge.lanes import Lane, Standing
+from codex_bridge.lanes import LANE_OF, Lane, Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings, turn_start
@@ -324,9 +324,6 @@ class CodexHarness:
                     await self._servers.retire(connection, "the environment of the agent's skills has changed")
                     await connection.server.client.closed.wait()
                     connection = await self._servers.get()
-                if connection.untold:
-                    turn.buffer.push(Notice(connection.untold))
-                    connection.untold = ""
                 return connection, await self._threads.open(connection, turn)
             except ConnectionLostError as error:
                 if last or trouble_of(error) is not Trouble.CONNECTION:
@@ -366,7 +363,7 @@ class CodexHarness:
             self._settings.threads,
             with_context=with_context,
             changed=changed,
-            ended=thread.added - turn.lanes.turn_added.keys(),
+            ended=thread.added - turn.lanes.standing.keys(),
             context_round=thread.context_round,
         )
         _tell_detours(turn, thread, model)
@@ -391,7 +388,7 @@ class CodexHarness:
                 raise
             else:
                 turn.push(ledger.accept(started.turn))
-            thread.added = frozenset(turn.lanes.turn_added)
+            thread.added = frozenset(turn.lanes.standing)
             if turn.stopped:
                 await self._stop(turn)
 
@@ -550,8 +547,9 @@ class CodexHarness:
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
             thread = connection.threads[key]
-            thread.holds, thread.added = replace(thread.began, heard=thread.holds.heard), frozenset()
+            thread.holds = replace(thread.began, heard=thread.holds.heard)
             if not connection.server.capabilities.remembers_context:
+                thread.added = frozenset()
                 thread.context_round += 1
             self._group.start_soon(self._threads.store, connection, key)
 
@@ -589,7 +587,7 @@ class CodexHarness:
 
 def _vanishes(turn: CodexTurn, result: TurnResult, allowed: Callable[[TurnResult, int, int], bool]) -> bool:
     # The server forgets the whole additional context with a turn that is taken back, and would say it all again.
-    returning = sum(map(utf16_units, turn.lanes.turn_added.values()))
+    returning = sum(map(utf16_units, turn.lanes.standing.values()))
     removed = utf16_units(turn.lanes.turn_input) + utf16_units(result.text) + utf16_units(turn.lanes.turn_context)
     return bool(result.turn) and allowed(result, removed, returning)
 
@@ -617,7 +615,7 @@ def _tell_detours(turn: CodexTurn, thread: OpenThread, model: str) -> None:
     names = tuple(
         each.layer.name.value.rpartition("/")[2].replace("-", " ")
         for each in turn.lanes.placed
-        if each.lane is Lane.TURN_ADDED
+        if each.lane is Lane.TURN_ADDED and LANE_OF[each.layer.name] is not Lane.TURN_ADDED
     )
     told = (model, *names) if names else ()
     if told and told != thread.told:

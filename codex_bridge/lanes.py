@@ -23,6 +23,7 @@ from codex_bridge.wording import (
     DEFAULT_MODE,
     DEVELOPER_CHANGED,
     EXTRA_INTRO,
+    GROUP_NAMES,
     GROUP_TITLE,
     HEARTBEAT_TITLE,
     MEMORY_TITLE,
@@ -57,7 +58,8 @@ class Lane(Enum):
     THREAD_DEVELOPER = "thread/start · developerInstructions"
     TURN_DEVELOPER = "turn/start · collaborationMode.settings.developer_instructions"
     TURN_ADDED = "turn/start · additionalContext"
-    TURN_QUOTED = "turn/start · additionalContext, untrusted"
+    TURN_NAMED = "turn/start · additionalContext, untrusted"
+    TURN_QUOTED = "turn/start · additionalContext, untrusted, once"
     TURN_ONCE = "turn/start · additionalContext, once"
     TURN_CONTEXT = "turn/start · input, context block"
     TURN_INPUT = "turn/start · input"
@@ -73,7 +75,8 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.EXTRA: Lane.THREAD_DEVELOPER,
         LayerName.HEARTBEAT_GUIDANCE: Lane.TURN_DEVELOPER,
         LayerName.CRON_GUIDANCE: Lane.TURN_DEVELOPER,
-        LayerName.GROUP: Lane.TURN_DEVELOPER,
+        LayerName.GROUP: Lane.TURN_ADDED,
+        LayerName.CHAT_NAMES: Lane.TURN_NAMED,
         LayerName.SOUL: Lane.TURN_DEVELOPER,
         LayerName.IDENTITY: Lane.TURN_DEVELOPER,
         LayerName.USER: Lane.TURN_DEVELOPER,
@@ -85,13 +88,15 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.MEMORY: Lane.TURN_CONTEXT,
         LayerName.REFRESH: Lane.TURN_ONCE,
         LayerName.HISTORY: Lane.TURN_QUOTED,
+        LayerName.SENDER: Lane.TURN_NAMED,
         LayerName.USER_TEXT: Lane.TURN_INPUT,
     }
 )
 """The routing policy. A layer that is missing here cannot be sent.
 
 Subagents inherit developerInstructions and not the collaboration text (protocol reference, 3.6), so what only
-the main voice should hear goes with each turn.
+the main voice should hear goes with each turn. What differs from chat to chat does not stand in the mode's text, which
+is said again as a whole when anything of it changes; and no word of people outside stands in a developer's.
 """
 
 APART: Final = frozenset(
@@ -115,6 +120,8 @@ TURN_KEY: Final = "gateway_turn"
 """Keys of the entries that stand in for the turn's developer text. Letters, digits and `_`, as 0.171 wants them."""
 CHANGED_KEY: Final = "gateway_changed"
 QUOTED_KEY: Final = "gateway_quoted"
+NAMED_KEY: Final = "gateway_chat"
+"""Of what people outside call a chat and themselves."""
 ONCE_KEY: Final = "gateway_note"
 MOST_CHUNKS: Final = 24
 """Entries that one text may take; more is a mistake, and is cut with a word."""
@@ -214,10 +221,13 @@ class LanePlan:
     turn_developer: str | None
     """For each turn/start; None makes Codex use its own text of the mode."""
     turn_added: Mapping[str, str]
-    """The same as entries of the additional context by their keys, for a model that does not see that text; else empty.
+    """What else we say as entries of the additional context by their keys: of a group, and for a model that does not
+    see the mode's text all that would stand there.
 
     Each layer has entries of its own, so that one that comes or goes has no other said again.
     """
+    turn_named: Mapping[str, str]
+    """Entries of what people outside call the chat and themselves, by their keys; data, to the server as to us."""
     turn_once: Mapping[str, str]
     """What is said with this turn alone, as entries of the additional context by their keys."""
     turn_quoted: Mapping[str, str]
@@ -236,6 +246,11 @@ class LanePlan:
     """Whether Codex must not read the rules itself, since it would take another file for them."""
     placed: tuple[Placed, ...]
     left_out: tuple[LeftOut, ...]
+
+    @property
+    def standing(self) -> Mapping[str, str]:
+        """The entries of the additional context that hold until their keys say something else."""
+        return {**self.turn_added, **self.turn_named}
 
     @property
     def agents_text(self) -> str | None:
@@ -293,6 +308,7 @@ def plan(
     placed = (*fixed.placed, *last)
     return replace(
         fixed,
+        turn_named={**fixed.turn_named, **_turn_named(_in(last, Lane.TURN_NAMED))},
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
         turn_quoted=_turn_quoted(_in(last, Lane.TURN_QUOTED)),
         turn_input="\n\n".join(map(_words, _in(placed, Lane.TURN_INPUT))),
@@ -301,11 +317,11 @@ def plan(
     )
 
 
-_OF_ONE_TURN: Final = frozenset({Lane.TURN_INPUT, Lane.TURN_QUOTED})
+_OF_ONE_TURN: Final = frozenset({LayerName.SENDER, LayerName.HISTORY, LayerName.USER_TEXT})
 
 
 def _is_of_one_turn(layer: Layer) -> bool:
-    return layer.lifetime is Lifetime.ONCE or LANE_OF.get(layer.name) in _OF_ONE_TURN
+    return layer.lifetime is Lifetime.ONCE or layer.name in _OF_ONE_TURN
 
 
 class _Fixed:
@@ -341,6 +357,7 @@ def _routed(fixed: _Fixed, standing: Standing, copied: bool, hears_mode: bool, a
         thread_developer=_thread_developer(developer) if agents in developer else without_rules,
         turn_developer=_turn_developer(_in(placed, Lane.TURN_DEVELOPER)),
         turn_added=_turn_added(_in(placed, Lane.TURN_ADDED)),
+        turn_named=_turn_named(_in(placed, Lane.TURN_NAMED)),
         turn_once={},
         turn_quoted={},
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
@@ -394,9 +411,16 @@ def _turn_added(layers: list[Layer]) -> dict[str, str]:
     return entries(TURN_KEY, texts)
 
 
+def _turn_named(layers: list[Layer]) -> dict[str, str]:
+    return entries(NAMED_KEY, {_last_of(layer): _unframed(layer.text) for layer in layers})
+
+
 def _turn_once(layers: list[Layer]) -> dict[str, str]:
-    texts = {layer.name.value.rpartition("/")[2].replace("-", "_"): _titled(layer) for layer in layers}
-    return entries(ONCE_KEY, texts)
+    return entries(ONCE_KEY, {_last_of(layer): _titled(layer) for layer in layers})
+
+
+def _last_of(layer: Layer) -> str:
+    return layer.name.value.rpartition("/")[2].replace("-", "_")
 
 
 def _turn_quoted(layers: list[Layer]) -> dict[str, str]:
@@ -465,6 +489,8 @@ def _file(layer: Layer) -> str:
 def _titled(layer: Layer) -> str:
     title = _TITLE_OF.get(layer.name)
     text = _unframed(layer.text)
+    if layer.name is LayerName.GROUP:
+        text = f"{text}\n\n{GROUP_NAMES}"
     return f"{title}\n\n{text}" if title else text
 
 

@@ -4,13 +4,12 @@ Pure. Every request of a turn is built here, so that no field can be forgotten i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeVar
 
 from codex_bridge.compatibility import InstructionChange
-from codex_bridge.lanes import CHANGED_KEY, LanePlan, entries
+from codex_bridge.lanes import CHANGED_KEY, NAMED_KEY, LanePlan, entries
 from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
     ApprovalPolicy,
@@ -18,6 +17,7 @@ from codex_bridge.wire.requests import (
     CollaborationMode,
     CollaborationSettings,
     ContextEntry,
+    ContextKind,
     DynamicTool,
     SandboxKind,
     SandboxMode,
@@ -71,8 +71,6 @@ class ThreadSettings:
     """UTF-16 units of what was said before that a fresh thread is told at most; 0 for nothing."""
     reviewer: ApprovalsReviewer = "user"
     """Who decides on what the policy asks about."""
-    search: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Settings of Codex for searching the web."""
     service_tier: str | None = None
     """How fast the provider is to answer: the name of a tier; empty: its standard; None: whatever the thread has."""
 
@@ -165,11 +163,11 @@ def turn_start(
     """
     suffix = f"_r{context_round}" if context_round else ""
     added = {
-        **{f"{key}{suffix}": text for key, text in lanes.turn_added.items()},
+        **{f"{key}{suffix}": text for key, text in lanes.standing.items()},
         **{f"{key}{suffix}": OVER for key in sorted(ended)},
         **{f"{key}{suffix}": text for key, text in {**entries(CHANGED_KEY, changed), **lanes.turn_once}.items()},
     }
-    context = {key: ContextEntry(kind="application", value=text) for key, text in added.items()}
+    context = {key: ContextEntry(kind=_kind_of(key), value=text) for key, text in added.items()}
     context |= {key: ContextEntry(kind="untrusted", value=text) for key, text in lanes.turn_quoted.items()}
     texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
     params = TurnStartParams(
@@ -199,6 +197,11 @@ def _with_tier(params: Tiered, settings: ThreadSettings) -> Tiered:
     return params.model_copy(update={"service_tier": settings.service_tier or None})
 
 
+def _kind_of(key: str) -> ContextKind:
+    """Whose words stand under a key; what ends the words of people outside has no more weight than they had."""
+    return "untrusted" if key.startswith(f"{NAMED_KEY}_") else "application"
+
+
 @cache
 def _sandbox_policy(mode: SandboxMode) -> SandboxPolicy:
     return SandboxPolicy(type=_KIND_OF[mode])
@@ -209,21 +212,15 @@ def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object
     agents = lanes.agents_text
     # The one switch that works on every model (protocol reference, 3.6).
     off: dict[str, object] = {} if settings.subagents else {"agents.enabled": False}
-    return (
-        off
-        | dict(settings.search)
-        | {
-            # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
-            # Zero when none should be read: one that the guard refused must not come in by this door.
-            "project_doc_max_bytes": 0
-            if agents is None
-            else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace"))),
-            # Codex would also read the AGENTS.md files of every folder up to a repository's root (measured).
-            "project_root_markers": list[str](),
-            # The gateway lists the agent's skills itself; Codex's own block would list them twice.
-            "skills.include_instructions": False,
-        }
-    )
+    return off | {
+        # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
+        # Zero when none should be read: one that the guard refused must not come in by this door.
+        "project_doc_max_bytes": 0 if agents is None else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace"))),
+        # Codex would also read the AGENTS.md files of every folder up to a repository's root (measured).
+        "project_root_markers": list[str](),
+        # The gateway lists the agent's skills itself; Codex's own block would list them twice.
+        "skills.include_instructions": False,
+    }
 
 
 OWN_PLAN: Final[Mapping[str, object]] = MappingProxyType({"tools.update_plan.enabled": True})

@@ -5,8 +5,9 @@ Pure.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from codex_bridge.lanes import ONCE_KEY, TURN_KEY, Lane, Placed
+from codex_bridge.lanes import NAMED_KEY, ONCE_KEY, QUOTED_KEY, TURN_KEY, Lane, Placed
 from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.wording import CONTEXT_INTRO
 from harness.layers import Layer
@@ -33,6 +34,9 @@ class Sighting:
                 return f"the model saw it {len(self.seen)} times"
 
 
+_UNTRUSTED: Final = {NAMED_KEY: Lane.TURN_NAMED, QUOTED_KEY: Lane.TURN_QUOTED}
+
+
 def place(part: Part) -> Lane | None:
     """The lane whose text Codex puts where `part` stands; None for what is Codex's own.
 
@@ -48,8 +52,11 @@ def place(part: Part) -> Lane | None:
     if part.role == "user":
         if part.text.startswith("# AGENTS.md instructions"):
             return Lane.NATIVE
+        for key, lane in _UNTRUSTED.items():
+            if part.text.startswith(f"<external_{key}_"):
+                return lane
         return Lane.TURN_CONTEXT if part.text.startswith(CONTEXT_INTRO) else Lane.TURN_INPUT
-    return None
+    return next((lane for key, lane in _UNTRUSTED.items() if part.name.startswith(f"{key}_")), None)
 
 
 def sightings(placed: Iterable[Placed], request: RecordedRequest) -> list[Sighting]:

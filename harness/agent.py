@@ -64,7 +64,7 @@ class Agent(Generic[TurnT]):
 
             chat = message.chat
             facts = chat_facts(self.gatherer.settings, message.channel, chat.kind, id=chat.id, title=chat.title)
-            situation = replace(situation, chat=facts)
+            situation = replace(situation, chat=facts, sender=message.sender)
         if (reset := bare_reset(message.text)) is not None:
             situation = replace(situation, reset=reset)
         return (await self._begin(situation, message.key)).turn

@@ -26,6 +26,7 @@ ORDER: Final = (
     LayerName.HEARTBEAT_GUIDANCE,
     LayerName.CRON_GUIDANCE,
     LayerName.GROUP,
+    LayerName.CHAT_NAMES,
     LayerName.SOUL,
     LayerName.IDENTITY,
     LayerName.USER,
@@ -37,6 +38,7 @@ ORDER: Final = (
     LayerName.BOOTSTRAP,
     LayerName.MEMORY,
     LayerName.REFRESH,
+    LayerName.SENDER,
     LayerName.USER_TEXT,
 )
 """Reading order: what holds for the thread, for the turn (persona as SOUL, IDENTITY, USER: harness reference 1.3;
@@ -85,7 +87,9 @@ class Material:
     memory_reason: str = ""
     """Why MEMORY.md is not copied; empty when it is among `files`."""
     group: str = ""
-    """What is known of the group that a message came from, and how to behave there."""
+    """How to behave in the group that a message came from."""
+    names: str = ""
+    """What people outside call that group, quoted as data."""
     cuts: Layer | None = None
     """What is said of files that are shown in part."""
     skills: Layer | LeftOut | None = None
@@ -102,6 +106,7 @@ def compose(material: Material, habits: Habits) -> Composition:
         *file_layers(material.files, habits),
         *(_left_out(file, material) for file in material.left_out),
         *((_gateway(LayerName.GROUP, material.group),) if material.group else ()),
+        *((outsiders(LayerName.CHAT_NAMES, material.names),) if material.names else ()),
         *((material.cuts,) if material.cuts else ()),
         *_memory(material),
         *_skills(material),
@@ -198,6 +203,11 @@ def _guidance(material: Material, habits: Habits) -> Iterable[Layer | LeftOut]:
 
 def _gateway(name: LayerName, text: str) -> Layer:
     return Layer(name, name.value, Lifetime.TURN, Trust.OPERATOR, text)
+
+
+def outsiders(name: LayerName, text: str) -> Layer:
+    """A layer of the turn that quotes what people outside chose."""
+    return Layer(name, name.value, Lifetime.TURN, Trust.OUTSIDER, text)
 
 
 def _rank(each: Layer | LeftOut) -> int:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio.abc import TaskStatus
 
-from harness.compose import ONLY_POINTED_TO, Material, compose
+from harness.compose import ONLY_POINTED_TO, Material, compose, outsiders
 from harness.conversations import NOTHING, Held
 from harness.habits import Habits
 from harness.heartbeat.convention import Ack
+from harness.inbound import Sender
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.lean_values import dataclass
 from harness.memory.access import STANDINGS, Audience, Standing
@@ -93,6 +94,8 @@ class Situation:
     """What the conversation holds already."""
     chat: "ChatFacts | None" = None
     """The chat that a message came from; None for a turn that no chat caused."""
+    sender: Sender | None = None
+    """Who wrote in it; None for nobody."""
 
     @property
     def run(self) -> RunKind:
@@ -100,8 +103,11 @@ class Situation:
         return RunKind.COMMITMENT_ONLY if self.commitments_only else RUN_OF[self.trigger]
 
 
-_REST: Final = attrgetter(*(each.name for each in fields(Situation) if each.name not in {"words", "held"}))
-"""All of a situation but the words and the conversation. (A turn that is like one before makes no new `Situation`.)"""
+_REST: Final = attrgetter(*(each.name for each in fields(Situation) if each.name not in {"words", "held", "sender"}))
+"""All of a situation but the words, who wrote them, and the conversation.
+
+A turn that is like one before makes no new `Situation`.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +256,7 @@ class Gatherer:
             self._known[kind] = known
             while len(self._known) > MOST_KINDS:
                 del self._known[next(iter(self._known))]
-        last: tuple[Layer, ...] = (self._words(situation, known.first_run),)
+        last: tuple[Layer, ...] = (*self._sender(situation), self._words(situation, known.first_run))
         if situation.held.compacted and (refresh := self._refresh(situation, found)) is not None:
             last = (refresh, *last)
         composition = known.gathered.composition
@@ -307,7 +313,8 @@ class Gatherer:
             memory_note=self._note(route, found.files),
             memory_note_reason="" if route.note else route.note_reason,
             memory_reason="" if route.content else route.content_reason,
-            group=self._group(situation) if self.habits.hears_of_chats_by_layer and situation.chat else "",
+            group=self._group(situation),
+            names=self._names(situation),
             cuts=self._cuts(truncation),
             skills=skills_layer(catalogue),
             heartbeat_guidance=_guidance(situation.ack) if on_heartbeat and self._guides(situation) else "",
@@ -352,15 +359,33 @@ class Gatherer:
         skills = self.settings.skills
         return skill_environment(self.library.eligible(skills.rules, skills.allow), skills.rules.entries)
 
+    def _hears_of_group(self, situation: Situation) -> bool:
+        """Whether layers say in which group the agent is; elsewhere its prompt has a section for that."""
+        return self.habits.hears_of_chats_by_layer and situation.audience is Audience.GROUP and not situation.light
+
+    def _names(self, situation: Situation) -> str:
+        if situation.chat is None or not self._hears_of_group(situation):
+            return ""
+        from harness.prompt.chat import chat_names  # a direct chat has none
+
+        return chat_names(situation.chat)
+
+    def _sender(self, situation: Situation) -> tuple[Layer, ...]:
+        if situation.sender is None or not self._hears_of_group(situation):
+            return ()
+        from harness.prompt.chat import sender_name  # in a direct chat only one person writes
+
+        return (outsiders(LayerName.SENDER, sender_name(situation.sender)),)
+
     def _group(self, situation: Situation) -> str:
-        if situation.audience is not Audience.GROUP or situation.light or situation.chat is None:
+        if situation.chat is None or not self._hears_of_group(situation):
             return ""
         from harness.prompt.chat import chat_context  # a direct chat needs none
         from harness.prompt.facts import Surface, ToolFacts, TurnFacts
         from harness.prompt.tool_list import tools_of
 
         tools = ToolFacts(names=tuple(sorted(situation.tools)))
-        return chat_context(TurnFacts(chat=situation.chat), tools_of(tools, Surface.CODEX, acp=False))
+        return chat_context(TurnFacts(chat=situation.chat), tools_of(tools, Surface.CODEX, acp=False), named=False)
 
     def _cuts(self, truncation: "TruncationReport | None") -> Layer | None:
         """What the model is told of files that are shown in part; on each turn, or once."""

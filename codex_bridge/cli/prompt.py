@@ -161,6 +161,8 @@ async def compose(look: Look, backend: Backend) -> Shown:
             (Lane.NATIVE, plan.agents_text or ""),
             (Lane.THREAD_DEVELOPER, plan.thread_developer),
             (Lane.TURN_DEVELOPER, plan.turn_developer or ""),
+            (Lane.TURN_ADDED, "\n\n".join(plan.turn_added.values())),
+            (Lane.TURN_NAMED, "\n\n".join(plan.turn_named.values())),
             (Lane.TURN_ONCE, "\n\n".join(plan.turn_once.values())),
             (Lane.TURN_CONTEXT, plan.turn_context),
             (Lane.TURN_INPUT, plan.turn_input),

@@ -25,6 +25,8 @@ _SHORT: Final = {
     Lane.THREAD_DEVELOPER: "developerInstructions",
     Lane.TURN_DEVELOPER: "collaborationMode",
     Lane.TURN_ADDED: "additionalContext",
+    Lane.TURN_NAMED: "additionalContext, untrusted",
+    Lane.TURN_QUOTED: "additionalContext, untrusted",
     Lane.TURN_ONCE: "additionalContext, once",
     Lane.TURN_CONTEXT: "input, quoted files",
     Lane.TURN_INPUT: "input",

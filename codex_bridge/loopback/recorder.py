@@ -15,6 +15,9 @@ MASKED_HEADERS: Final = frozenset(
 )
 """Headers whose values are replaced before a request is kept."""
 
+UNASKED: Final = "function_call_output"
+"""The kind of item by which Codex 0.171 shows untrusted additional context, and of every tool's output."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -29,6 +32,8 @@ class Part:
     role: str
     """developer, user or assistant; empty where the item has none."""
     text: str
+    name: str = ""
+    """Of a tool's output that no call asked for: whose it is said to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ class RecordedRequest:
         for index, raw in enumerate(self.input):
             if isinstance(raw, dict):
                 kind, role = str(raw.get("type", "message")), str(raw.get("role", ""))
-                found.extend(Part(index, part, kind, role, text) for part, text in enumerate(_texts(raw)))
+                name = str(raw.get("name", "")) if kind == UNASKED else ""
+                found.extend(Part(index, part, kind, role, text, name) for part, text in enumerate(_texts(raw)))
         return found
 
 

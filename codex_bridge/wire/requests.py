@@ -14,6 +14,7 @@ ApprovalPolicy: TypeAlias = Literal["untrusted", "on-request", "never"]
 SandboxMode: TypeAlias = Literal["read-only", "workspace-write", "danger-full-access"]
 SandboxKind: TypeAlias = Literal["readOnly", "workspaceWrite", "dangerFullAccess"]
 """The same three as `SandboxMode`, as turn/start spells them."""
+ContextKind: TypeAlias = Literal["application", "untrusted"]
 Personality: TypeAlias = Literal["none", "friendly", "pragmatic"]
 ApprovalsReviewer: TypeAlias = Literal["user", "auto_review", "guardian_subagent"]
 """Who is asked: the person, or a model of Codex's own; the last is an older name of the second."""
@@ -216,7 +217,7 @@ class CollaborationMode(Sent):
 class ContextEntry(Sent):
     """A fragment put before the person's words, cut by the server to 4,000 bytes."""
 
-    kind: Literal["application", "untrusted"]
+    kind: ContextKind
     value: str
 
 

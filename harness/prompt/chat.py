@@ -1,13 +1,14 @@
 """What a prompt says of the chat that a message came from, and who owns its rule of silence.
 
-Pure (prompt-builder 11.2). Titles and names are chosen by people outside, so they only ever appear quoted as data.
+Pure (prompt-builder 11.2). Titles and names are chosen by people outside, so they only ever appear quoted as data, and
+where a backend can carry them with less authority than our own sentences, apart from those.
 """
 
 import json
 from collections.abc import Mapping
 from typing import Final
 
-from harness.inbound import ChatKind
+from harness.inbound import ChatKind, Sender
 from harness.prompt.facts import ChatFacts, Delivery, TurnFacts
 from harness.prompt.hygiene import literal, quoted
 from harness.prompt.sections.delivery import channel_id, group_silence, is_direct, rich_text, tool_only
@@ -16,10 +17,11 @@ from harness.prompt.sections.joining import lines
 from harness.prompt.tool_list import Tools
 from harness.replies import NO_REPLY
 from harness.settings.agent import AgentSettings
+from harness.workspace.boundaries import head
 
 META_SCHEMA: Final = "openclaw.inbound_meta.v2"
 LONGEST_NAME: Final = 200
-"""UTF-16 units of a chat's title, or of all its members' names, that are quoted."""
+"""UTF-16 units of a chat's title, of all its members' names, or of one name of a sender, that are quoted."""
 
 
 def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str = "", title: str = "") -> ChatFacts:  # noqa: A002 - the field's name
@@ -37,7 +39,7 @@ def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str
     )
 
 
-def chat_context(turn: TurnFacts, found: Tools, *, messaging: bool = False) -> str:
+def chat_context(turn: TurnFacts, found: Tools, *, messaging: bool = False, named: bool = True) -> str:
     """Return what is said of the turn's chat: what is known, how to behave there, the operator's own words.
 
     Empty for a turn that no chat caused.
@@ -46,6 +48,7 @@ def chat_context(turn: TurnFacts, found: Tools, *, messaging: bool = False) -> s
         turn: The turn.
         found: Its tools.
         messaging: A section on messaging stands beside it, which says where an answer goes.
+        named: Quote `chat_names` in it.
     """
     facts = turn.chat
     if facts is None:
@@ -53,7 +56,7 @@ def chat_context(turn: TurnFacts, found: Tools, *, messaging: bool = False) -> s
     group = facts.kind is ChatKind.GROUP
     parts = (
         inbound_meta(facts),
-        _group(facts, turn, found, messaging=messaging) if group else _direct(facts, turn, found),
+        _group(facts, turn, found, messaging=messaging, named=named) if group else _direct(facts, turn, found),
         _intro(facts) if group and turn.heartbeat is None else "",
         foreign(facts.instructions),
         headed(Heading.EXEC_STATE, foreign(facts.exec_state)),
@@ -74,6 +77,24 @@ def inbound_meta(facts: ChatFacts) -> str:
     return f"From the gateway, about this conversation:\n{json.dumps(known, ensure_ascii=False, sort_keys=True)}"
 
 
+def chat_names(facts: ChatFacts, *, whose: str = "The group's") -> str:
+    """What people outside call a group, and themselves in it, quoted as data; empty when nothing is known."""
+    return lines(
+        quoted(f"{whose} title, chosen by people outside", facts.title, limit=LONGEST_NAME),
+        quoted(f"{whose} members, by the names they chose", ", ".join(facts.members), limit=LONGEST_NAME),
+    )
+
+
+def sender_name(sender: Sender) -> str:
+    """Who writes in a group, as one line of JSON: no name can pass for another one, nor for an id."""
+    chosen = {"id": sender.id, "name": sender.name, "username": sender.username}
+    known = {key: head(literal(value), LONGEST_NAME) for key, value in chosen.items() if value}
+    return quoted(
+        "Who writes in the group now, until another one is named, by the names that this person chose",
+        json.dumps(known, ensure_ascii=False, sort_keys=True),
+    )
+
+
 def _direct(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
     where = f"This is a direct chat with one person on {literal(facts.channel)}."
     if not is_direct(turn):
@@ -83,12 +104,11 @@ def _direct(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
     return f"{where} Every message wants a visible answer."
 
 
-def _group(facts: ChatFacts, turn: TurnFacts, found: Tools, *, messaging: bool) -> str:
+def _group(facts: ChatFacts, turn: TurnFacts, found: Tools, *, messaging: bool, named: bool) -> str:
     spawn = found.called("sessions_spawn")
     return lines(
         f"This is a group chat on {literal(facts.channel)}. You are one of several here, and mostly you read along.",
-        quoted("Its title, chosen by people outside", facts.title, limit=LONGEST_NAME),
-        quoted("Its members, by the names they chose", ", ".join(facts.members), limit=LONGEST_NAME),
+        chat_names(facts, whose="Its") if named else "",
         _posting(turn, found, messaging=messaging),
         "Write for a chat: short, and as one of the people. "
         + ("Tables are fine." if rich_text(turn) else "No tables."),

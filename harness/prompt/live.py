@@ -14,7 +14,7 @@ from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
 from harness.heartbeat.run import isolated_key
 from harness.heartbeat.wording import ack_convention
-from harness.inbound import ChatKind, InboundMessage
+from harness.inbound import ChatKind, InboundMessage, Sender
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
@@ -44,6 +44,8 @@ class Cause:
     words: Layer
     chat: ChatFacts | None = None
     """None for a turn that no chat caused."""
+    sender: Sender | None = None
+    """Who wrote; None for nobody yet."""
     subagent: SubagentFacts | None = None
     """The task, when a subagent does the turn."""
     reset: ResetAction | None = None
@@ -67,6 +69,7 @@ class Cause:
             ack=ack_convention({name.lower() for name in tools}),
             held=self.held,
             chat=self.chat,
+            sender=self.sender,
             reset=self.reset,
             light=self.light,
         )
@@ -85,6 +88,7 @@ def of_message(settings: AgentSettings, message: InboundMessage) -> Cause:
         session_key=message.session_key(settings.id),
         words=words,
         chat=chat,
+        sender=message.sender,
         reset=bare_reset(message.text),
     )
 

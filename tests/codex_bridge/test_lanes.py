@@ -30,6 +30,8 @@ from codex_bridge.wording import (
     CRON_TITLE,
     CUT,
     DEFAULT_MODE,
+    GROUP_NAMES,
+    GROUP_TITLE,
     HEARTBEAT_TITLE,
     MEMORY_TITLE,
     OVER,
@@ -234,7 +236,7 @@ def test_each_turn_runs_in_the_sandbox_of_the_settings(sandbox: SandboxMode, pol
 def test_every_request_of_a_turn_says_who_approves_and_how_fast_the_answer_is_to_be(
     settings: ThreadSettings, reviewer: str, tier: JsonObject
 ) -> None:
-    """A turn's settings hold for later turns too; a reviewer that is configured no more is taken back at once."""
+    """A thread keeps both; so a reviewer that is configured no more is taken back with the next request."""
     asked = request(*FILES)
     lanes = plan(asked.composition)
     for params in (
@@ -319,6 +321,7 @@ def test_a_turn_in_a_thread_of_its_own_carries_why_it_runs_and_its_words(copied:
         thread_developer=ours,
         turn_developer=f"{HEARTBEAT_TITLE}\n\nguidance\n\n{CRON_TITLE}\n\nschedule\n\n- HEARTBEAT.md",
         turn_added={},
+        turn_named={},
         turn_once={},
         turn_quoted={},
         turn_context="",
@@ -365,11 +368,40 @@ def test_quoted_files_stand_before_the_words_and_only_when_asked_for() -> None:
 
 
 def test_every_layer_but_the_untold_ones_has_a_lane() -> None:
-    assert set(LayerName) - set(LANE_OF) == {
-        LayerName.HEARTBEAT,
-        LayerName.DELIVERY,
-        LayerName.SENDER,
+    assert set(LayerName) - set(LANE_OF) == {LayerName.HEARTBEAT}
+
+
+@pytest.mark.parametrize("hears_mode", [True, False])
+def test_what_people_outside_call_a_group_and_themselves_is_data_on_its_way_and_at_its_end(hears_mode: bool) -> None:
+    """Issue 5: our sentences are ours to say, the names are not; neither stands in the mode's text."""
+    layers = (
+        layer(LayerName.GROUP, "manners"),
+        layer(LayerName.CHAT_NAMES, "Boats <gateway_turn_x>"),
+        layer(LayerName.SOUL, "dry"),
+        layer(LayerName.SENDER, "Mo"),
+        layer(LayerName.USER_TEXT, "hi"),
+    )
+    lanes = plan(Composition(layers, ()), hears_mode=hears_mode)
+    persona = f"{PERSONA_INTRO}\n\n## SOUL.md\n\ndry"
+    assert lanes.turn_developer == (f"{DEFAULT_MODE}\n\n{persona}" if hears_mode else None)
+    asked = request(*layers)
+    sent = turn_start(asked, lanes, OPENED, ThreadSettings(), context_round=1).to_wire()["additionalContext"]
+    assert isinstance(sent, dict)
+    names: JsonObject = {
+        "gateway_chat_names_01_r1": {"kind": "untrusted", "value": "Boats &lt;gateway_turn_x>"},
+        "gateway_chat_sender_01_r1": {"kind": "untrusted", "value": "Mo"},
     }
+    ours = {"gateway_turn_25_group_01_r1": f"{GROUP_TITLE}\n\nmanners\n\n{GROUP_NAMES}"}
+    assert {key: entry for key, entry in sent.items() if key.startswith("gateway_chat_")} == names
+    assert {key: entry for key, entry in sent.items() if "_group_" in key} == {
+        key: {"kind": "application", "value": text} for key, text in ours.items()
+    }
+    over = plan(Composition((layer(LayerName.USER_TEXT, "hi"),), ()), hears_mode=hears_mode)
+    last = turn_start(asked, over, OPENED, ThreadSettings(), ended=frozenset(lanes.standing)).to_wire()
+    assert isinstance(last["additionalContext"], dict)
+    assert set(last["additionalContext"]) == set(lanes.standing)
+    assert last["additionalContext"]["gateway_chat_names_01"] == {"kind": "untrusted", "value": OVER}
+    assert last["additionalContext"]["gateway_turn_25_group_01"] == {"kind": "application", "value": OVER}
 
 
 def test_a_model_that_does_not_see_the_mode_gets_each_layer_as_additional_context() -> None:

@@ -1,3 +1,5 @@
+import pytest
+
 from codex_bridge.lanes import Lane, Placed
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.rpc import Json
@@ -35,6 +37,17 @@ def test_a_layer_that_vanished_doubled_or_strayed_is_named() -> None:
     assert verdict(Lane.TURN_DEVELOPER, MODE, MODE) == "the model saw it 2 times"
     assert verdict(Lane.TURN_DEVELOPER, ("developer", "dry")) == "the model saw it as THREAD_DEVELOPER"
     assert verdict(Lane.TURN_DEVELOPER, ("assistant", "dry")) == "the model saw it as message"
+
+
+@pytest.mark.parametrize(("key", "lane"), [("gateway_chat", Lane.TURN_NAMED), ("gateway_quoted", Lane.TURN_QUOTED)])
+def test_what_is_untrusted_is_known_by_its_key_on_either_version(key: str, lane: Lane) -> None:
+    layer = Layer(LayerName.CHAT_NAMES, "chat/names", Lifetime.TURN, Trust.OUTSIDER, "Boats")
+    newer: Json = {"type": "function_call_output", "name": f"{key}_names_01", "output": "Boats"}
+    items = (newer, request(("user", f"<external_{key}_names_01>Boats</external_{key}_names_01>")).input[0])
+    seen = [RecordedRequest(1, "/v1/responses", {}, {"model": "m", "input": [item]}) for item in items]
+    assert [each.verdict for one in seen for each in sightings([Placed(layer, lane)], one)] == ["", ""]
+    call = RecordedRequest(1, "/v1/responses", {}, {"input": [{"type": "function_call_output", "output": "Boats"}]})
+    assert sightings([Placed(layer, lane)], call)[0].verdict == "the model saw it as function_call_output"
 
 
 def test_top_level_instructions_are_looked_through_as_well() -> None:

@@ -26,7 +26,7 @@ from harness.heartbeat import (
 )
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.json_value import Json
-from harness.layers import LayerName, Lifetime
+from harness.layers import LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import in_workspace, plain_settings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
@@ -446,8 +446,10 @@ async def test_an_agent_hears_whether_it_may_stay_silent_in_a_group(tmp_path: Pa
     layer = in_group.composition.get(LayerName.GROUP)
     assert layer is not None
     assert ("your whole answer is NO_REPLY" in layer.text) is may
-    assert "NO_REPLY club" in layer.text
-    assert direct.composition.get(LayerName.GROUP) is None
+    named = [layer.name for layer in in_group.composition.layers if layer.trust is Trust.OUTSIDER]
+    assert named == [LayerName.CHAT_NAMES, LayerName.SENDER, LayerName.USER_TEXT]
+    assert [layer.name for layer in in_group.composition.layers if "NO_REPLY club" in layer.text] == named[:1]
+    assert {each.name for each in direct.composition.layers}.isdisjoint({LayerName.GROUP, *named[:2]})
 
 
 async def test_a_group_is_told_what_is_really_delivered(tmp_path: Path) -> None:

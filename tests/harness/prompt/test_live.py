@@ -231,7 +231,9 @@ def test_a_message_and_a_chat_without_one_are_the_same_cause_but_for_what_was_sa
 ) -> None:
     said, unsaid = of_message(settings, received), of_chat(settings, "telegram", ChatKind.DIRECT)
     assert said.chat == ChatFacts(channel="telegram", kind=ChatKind.DIRECT, id="555010203")
-    assert replace(unsaid, words=said.words, session_key=said.session_key, chat=said.chat) == said
+    assert said.sender == received.sender
+    same = replace(unsaid, words=said.words, session_key=said.session_key, chat=said.chat, sender=said.sender)
+    assert same == said
     group = replace(received, chat=replace(received.chat, kind=ChatKind.GROUP, title="Harbour"))
     found = of_message(settings, group)
     assert (found.audience, found.words.trust) == (Audience.GROUP, Trust.OUTSIDER)
