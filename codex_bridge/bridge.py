@@ -36,7 +36,7 @@ from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.threads import BUSY_PAUSE, Threads, backend_of, changes, holds_of
-from codex_bridge.tools import registered
+from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, Wire, read
@@ -117,6 +117,7 @@ class CodexHarness:
             on_request=self._on_request,
             on_loss=self._on_loss,
         )
+        self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
         self._queues: dict[str, anyio.Lock] = {}
         self._turns: dict[str, CodexTurn] = {}
         self._children: Children[CodexTurn] = Children(self._turn_of, self._login)
@@ -130,9 +131,9 @@ class CodexHarness:
 
     def start(self, request: TurnRequest) -> CodexTurn:
         """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
-        how = self._settings.threads
-        tools = registered(request.tools, direct=how.direct_tools, exclude=how.without_tools)
-        turn = CodexTurn(request, tools, Standing(tools.names, how.subagents), self.interrupt)
+        tools = self._registrar.registered(request.tools)
+        standing = Standing(tools.names, self._settings.threads.subagents)
+        turn = CodexTurn(request, tools, standing, self.interrupt)
         if self._closed:
             _fail(turn, "The gateway is shutting down.")
             return turn
@@ -353,7 +354,7 @@ class CodexHarness:
         if not capabilities.honours_mode_text(model):
             turn.route(copied=turn.lanes.copied, hears_mode=False)
         before = thread.holds
-        now = replace(holds_of(turn.lanes), tools=before.tools, heard=turn.heard)
+        now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard)
         changed = changes(thread, now, turn.lanes)
         with_context = bool(now.context) and now.context != before.context
         params = turn_start(
@@ -373,7 +374,8 @@ class CodexHarness:
         # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
         with anyio.CancelScope(shield=True):
             # Not after the answer: a compaction that follows it takes this back.
-            thread.holds = now if with_context else replace(now, context=before.context)
+            is_told = with_context or now.context == before.context
+            thread.holds = now if is_told else replace(now, context=before.context)
             try:
                 started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
             except (CallTimeoutError, UnreadableAnswerError) as error:

@@ -500,12 +500,14 @@ def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, str]:
     return found
 
 
-def holds_of(lanes: LanePlan) -> Holds:
-    """What a conversation holds that was told everything of these lanes."""
+def holds_of(lanes: LanePlan, *, tools: str = "", heard: int = 0) -> Holds:
+    """What a conversation holds that was told everything of these lanes, and has these tools and heard so much."""
     return Holds(
         context=digest_of(lanes.turn_context),
         rules=_rules_of(lanes),
         developer=digest_of(lanes.developer_without_rules),
+        tools=tools,
+        heard=heard,
     )
 
 

@@ -43,6 +43,29 @@ class Registered:
     """One sentence for each tool that cannot be registered."""
 
 
+class Registrar:
+    """Says how the tools of turns are registered, and works it out once for as long as turn after turn has the same.
+
+    Args:
+        direct: As for `registered`.
+        exclude: As for `registered`.
+    """
+
+    def __init__(self, *, direct: bool = False, exclude: Iterable[str] = ()) -> None:
+        self._direct = direct
+        self._exclude = tuple(exclude)
+        self._offered: list[tuple[str, str, Mapping[str, Value]]] = []
+        self._made = Registered()
+
+    def registered(self, tools: Sequence[Tool]) -> Registered:
+        """The very same value for tools that differ from the last ones only in who serves them."""
+        offered = [(tool.name, tool.description, tool.input_schema) for tool in tools]
+        if offered != self._offered:
+            self._made = registered(tools, direct=self._direct, exclude=self._exclude)
+            self._offered = offered
+        return self._made
+
+
 def registered(tools: Sequence[Tool], *, direct: bool = False, exclude: Iterable[str] = ()) -> Registered:
     """Say how an agent's tools are registered.
 

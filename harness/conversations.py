@@ -109,14 +109,17 @@ def _after(before: Held, carried: Carried | None, result: TurnResult) -> Held:
     """What a conversation holds after a turn."""
     if before.id is not None and result.conversation and result.conversation != before.id:
         before = NOTHING  # the backend began a new one by itself
-    now = replace(before, id=result.conversation or before.id)
+    # Most turns leave a conversation as it was, and a copy for each of these steps would cost more than the looks.
+    now = replace(before, id=result.conversation) if result.conversation not in ("", before.id) else before
     if result.compacted:
         return replace(now, holds_files=False, compacted=True)
     if carried is None or result.outcome not in _HEARD:
         return now
-    return replace(
-        now,
-        holds_files=now.holds_files or carried.files,
-        cuts_told=carried.cuts_told or now.cuts_told,
-        compacted=now.compacted and not carried.refresh,
+    after = (
+        now.holds_files or carried.files,
+        carried.cuts_told or now.cuts_told,
+        now.compacted and not carried.refresh,
     )
+    if after == (now.holds_files, now.cuts_told, now.compacted):
+        return now
+    return replace(now, holds_files=after[0], cuts_told=after[1], compacted=after[2])

@@ -40,7 +40,7 @@ class Tool:
     description: str
     """What the model is told of it; the same on every turn."""
     input_schema: Mapping[str, Json]
-    """The JSON schema of its arguments, an object."""
+    """The JSON schema of its arguments, an object. Not to be changed: another schema is another mapping."""
     call: Callable[[Mapping[str, Json]], Awaitable[ToolResult]]
     """Takes the model's arguments; a call that cannot be served says why in its result and raises nothing."""
 

@@ -35,6 +35,8 @@ class Bindings:
         self._limits = limits
         self._last: dict[str, int] = {}
         """The number of each chat's last row, as far as it is known; nobody else writes."""
+        self._unsure: set[str] = set()
+        """Chats of which it may be another one, since a write ended otherwise than it should."""
 
     def take_notices(self) -> list[str]:
         """What became of the store, in sentences that nobody was told yet."""
@@ -99,13 +101,19 @@ class Bindings:
         key = binding.session_key
 
         def write(connection: sqlite3.Connection) -> tuple[int, int]:
-            before = last_of(connection, key)
+            sure = key in self._last and key not in self._unsure
+            before = self._last[key] if sure else last_of(connection, key)
             last = append(connection, key, spoken, self._limits, last=before)
             heard = last if binding.holds.heard == before else binding.holds.heard
             _put(connection, binding, heard=heard)
             return heard, last
 
-        heard, self._last[key] = await self._database.run_small(write)
+        try:
+            heard, self._last[key] = await self._database.run_small(write)
+        except BaseException:  # it may have come after the write
+            self._unsure.add(key)
+            raise
+        self._unsure.discard(key)
         return heard
 
     async def mirror(self, session_key: str, spoken: Spoken) -> None:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from codex_bridge.tool_calls import LONGEST_ANSWER, serve
-from codex_bridge.tools import fingerprint, registered
+from codex_bridge.tools import Registrar, fingerprint, registered
 from codex_bridge.wire.requests import ToolNamespace
 from codex_bridge.wire.server_requests import ToolCall
 from harness.json_value import Json
@@ -53,6 +53,25 @@ def test_all_can_be_shown_and_some_left_out() -> None:
     found = registered((tool("alpha"), tool("cron")), direct=True, exclude=(" CRON ",))
     assert [spec.name for spec in found.specs] == ["alpha"]
     assert not any(isinstance(spec, ToolNamespace) for spec in found.specs)
+
+
+def test_tools_that_are_the_same_turn_after_turn_are_worked_out_once_and_others_anew() -> None:
+    async def answers_otherwise(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(True, "another turn's answer")
+
+    registrar = Registrar(exclude=("beta",))
+    first = registrar.registered((tool("alpha"), tool("beta")))
+    again = registrar.registered((replace(tool("alpha"), call=answers_otherwise), tool("beta")))
+    assert first == registered((tool("alpha"), tool("beta")), exclude=("beta",))
+    assert again is first
+    bare: dict[str, Json] = {"type": "object"}  # each differs from the one before it in one thing
+    others = (
+        (tool("a"),),
+        (tool("a", schema=bare),),
+        (tool("a", "Does more.", bare),),
+        (tool("b", "Does more.", bare),),
+    )
+    assert [registrar.registered(each) for each in others] == [registered(each) for each in others]
 
 
 @pytest.mark.parametrize(

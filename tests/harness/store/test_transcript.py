@@ -3,8 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
+
 from harness.store.bindings import Bindings, bindings_at
 from harness.store.bound import Binding, Holds
+from harness.store.database import CHECKPOINT_EVERY
 from harness.store.transcript import Occasion, Spoken, TranscriptLimits
 
 CHAT = "agent:main:telegram:direct:7"
@@ -96,3 +99,19 @@ async def test_a_forgotten_binding_leaves_what_was_said(tmp_path: Path) -> None:
         await store.forget("codex", CHAT)
         assert await store.get("codex", CHAT) is None
         assert await unheard(store, "", 0) == ["a1"]
+
+
+async def test_words_whose_keeper_is_cancelled_are_numbered_like_any_others(tmp_path: Path) -> None:
+    """The log is moved into the database after a write, and whoever waits for that may be cancelled."""
+    async with bindings_at(tmp_path / "s", TranscriptLimits(exchanges=3)) as store:
+        heard = 0
+        for number in range(1, CHECKPOINT_EVERY):
+            heard = await store.record(bound(heard), words(number))
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await store.record(bound(heard), words(CHECKPOINT_EVERY))
+        heard = await store.record(bound(CHECKPOINT_EVERY), words(CHECKPOINT_EVERY + 1))
+        assert scope.cancelled_caught
+        assert heard == store.last(CHAT) == CHECKPOINT_EVERY + 1
+        newest = [f"a{number}" for number in range(CHECKPOINT_EVERY + 1, CHECKPOINT_EVERY - 2, -1)]
+        assert await unheard(store, "another", 0) == newest
