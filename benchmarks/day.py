@@ -26,9 +26,11 @@ from codex_bridge.home import agent_dir, own_home, private_dir
 from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
-from codex_bridge.loopback.script import Action, CallTool, Reply, say
+from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, say
 from codex_bridge.process import Launch
+from codex_bridge.rpc import encode
 from codex_bridge.turn import CodexTurn
+from codex_bridge.wording import HEARTBEAT_TITLE
 from harness.agent import Agent
 from harness.gather import Gatherer
 from harness.heartbeat.poll import PollText
@@ -45,6 +47,12 @@ MODEL: Final = "gpt-5.5"
 PERSONA: Final = "SOUL-SENTINEL"
 TASKS: Final = "GREENHOUSE-SENTINEL"
 POLL: Final = "Heartbeat check number"
+PONG: Final = "pong"
+DONE: Final = "Done."
+LOOK, ANSWER = STEPS = ("look", "answer")
+"""The calls of a heartbeat, by how their ids begin."""
+FULL: Final = Usage(input=900_000, output=1)
+"""More than any model holds."""
 LONGEST: Final = 300.0
 """Seconds that a day may take."""
 DAWN: Final = datetime(2031, 5, 6, tzinfo=UTC)
@@ -62,6 +70,8 @@ class Shape:
     heartbeats: int = 48
     speaking: tuple[int, ...] = (5, 15, 25, 35)
     """Numbers of the heartbeats that have something to tell."""
+    fills: int = 25
+    """The one of them after which the window is full, so that the chat that follows it begins with a compaction."""
     persona_units: int = 4_000
     skills: int = 20
 
@@ -172,11 +182,11 @@ def _message(number: int) -> InboundMessage:
 def _script(shape: Shape) -> Callable[[RecordedRequest], Action]:
     def script(request: RecordedRequest) -> Action:
         last = request.parts()[-1]
-        beat = _beats(request)[-1:] if last.text != "pong" else []
+        beat = _beats(request)[-1:] if last.text != PONG else []
         if last.text.startswith("ping"):
-            return say("pong")
+            return say(PONG)
         if last.text.startswith(POLL):
-            return Reply((CallTool("exec_command", {"cmd": "cat HEARTBEAT.md"}, call_id=f"look-{beat[0]}"),))
+            return Reply((CallTool("exec_command", {"cmd": "cat HEARTBEAT.md"}, call_id=f"{LOOK}-{beat[0]}"),))
         if TASKS in last.text:
             speaks = beat[0] in shape.speaking
             answer: Json = {
@@ -185,8 +195,10 @@ def _script(shape: Shape) -> Callable[[RecordedRequest], Action]:
                 "summary": "The greenhouse is at 38 degrees." if speaks else "All is well.",
                 **({"notificationText": "The greenhouse is at 38 degrees."} if speaks else {}),
             }
-            return Reply((CallTool("heartbeat_respond", answer, call_id=f"answer-{beat[0]}"),))
-        return say("Done.")
+            return Reply((CallTool("heartbeat_respond", answer, call_id=f"{ANSWER}-{beat[0]}"),))
+        # What is left: the answer to a heartbeat that spoke, and the summary that a compaction asks for.
+        full = beat[-1:] == [shape.fills] and last.kind == "function_call_output"
+        return Reply((Say(DONE),), usage=FULL) if full else say(DONE)
 
     return script
 
@@ -200,38 +212,86 @@ def _beats(request: RecordedRequest) -> list[int]:
 # what the day must look like
 
 
+@dataclass(slots=True)
+class _Held:
+    """What the conversation must hold by now."""
+
+    first: RecordedRequest
+    polls: list[int] = field(default_factory=list[int])
+    """Heartbeats that spoke; what they were asked is kept by a compaction, as everything that was said last."""
+    since: list[int] = field(default_factory=list[int])
+    """Those that spoke since the last compaction, which keeps nothing else of them."""
+    kept: RecordedRequest | None = None
+    """The last request that stays in the conversation."""
+    chat: RecordedRequest | None = None
+    """The last request of a chat."""
+
+
 def check(day: Day, shape: Shape) -> None:
     """Hold a day whose quiet heartbeats were taken back against what is promised.
 
     Raises:
         DayError: The first thing that is not so.
     """
-    spoken: list[int] = []
-    kept: RecordedRequest | None = None
-    chat: RecordedRequest | None = None
     counted = [turn.heartbeat for turn in day.turns if turn.heartbeat is not None]
     chats = len(day.turns) - len(counted)
     _same("the day", (chats, counted), (shape.chats, list(range(shape.heartbeats))))
-    first = day.requests[0]
+    held = _Held(day.requests[0])
+    before: int | None = None
     for turn in day.turns:
-        name = "a chat" if turn.heartbeat is None else f"heartbeat {turn.heartbeat}"
-        speaks = turn.heartbeat in shape.speaking
-        own = [] if turn.heartbeat is None else [turn.heartbeat]
-        for request in turn.requests:
-            _same(f"{name}: tools", request.body.get("tools"), first.body.get("tools"))
-            _same(f"{name}: instructions", request.body.get("instructions"), first.body.get("instructions"))
-            _same(f"{name}: heartbeats in it", _beats(request), spoken + own)
-            _same(f"{name}: copies of the persona", _count(request, PERSONA), 1 + 2 * len(spoken) + len(own))
-            base = kept if turn.heartbeat is None or speaks else chat
-            if base is not None:
-                _same(f"{name}: what was said before", request.input[: len(base.input)], base.input)
-            if turn.heartbeat is None or speaks:
-                kept = request
-        if turn.heartbeat is None:
-            chat = turn.requests[-1]
-        else:
-            _same(f"{name}: readings of HEARTBEAT.md", _count(turn.requests[-1], TASKS), 1 + len(spoken))
-        spoken += own if speaks else []
+        requests = turn.requests
+        if before == shape.fills:
+            _same("a turn that begins with a compaction", (turn.heartbeat, len(requests)), (None, 2))
+            _begins(f"the compaction after heartbeat {before}", requests[0], held.kept)
+            held.since, held.kept, held.chat = [], None, None
+            requests = requests[1:]
+        _check_turn(turn.heartbeat, requests, held, speaks=turn.heartbeat in shape.speaking)
+        before = turn.heartbeat
+
+
+def _check_turn(heartbeat: int | None, requests: Sequence[RecordedRequest], held: _Held, *, speaks: bool) -> None:
+    name = "a chat" if heartbeat is None else f"heartbeat {heartbeat}"
+    own = [] if heartbeat is None else [heartbeat]
+    stays = heartbeat is None or speaks
+    for request in requests:
+        for part in ("tools", "instructions"):
+            _same(f"{name}: {part}", encode(request.body.get(part)), encode(held.first.body.get(part)))
+        _same(f"{name}: Codex's own instructions", encode(request.input[0]), encode(held.first.input[0]))
+        _same(f"{name}: heartbeats in it", _beats(request), held.polls + own)
+        _same(f"{name}: copies of the persona", _count(request, PERSONA), 1 + 2 * len(held.since) + len(own))
+        _same(f"{name}: heartbeat guidance in it", _count(request, f"{HEARTBEAT_TITLE}\n"), len(held.since) + len(own))
+        _begins(name, request, held.kept if stays else held.chat)
+        if stays:
+            held.kept = request
+    last = requests[-1]
+    if heartbeat is None:
+        _same(f"{name}: readings of HEARTBEAT.md", _count(last, TASKS), len(held.since))
+        _same(f"{name}: calls in it", _calls(last), [f"{kind}-{each}" for each in held.since for kind in STEPS])
+        _same(
+            f"{name}: what the agent said of heartbeats",
+            set(_said(last)) - {PONG},
+            {DONE} if held.since else set[str](),
+        )
+        _same(f"{name}: how often it did", _said(last).count(DONE), len(held.since))
+        held.chat = last
+    else:
+        _same(f"{name}: readings of HEARTBEAT.md", _count(last, TASKS), 1 + len(held.since))
+    if speaks:
+        held.polls, held.since = held.polls + own, held.since + own
+
+
+def _begins(name: str, request: RecordedRequest, base: RecordedRequest | None) -> None:
+    if base is not None:
+        _same(f"{name}: what was said before", encode(request.input[: len(base.input)]), encode(base.input))
+
+
+def _calls(request: RecordedRequest) -> list[str]:
+    items = [item for item in request.input if isinstance(item, dict) and item.get("type") == "function_call"]
+    return [str(item.get("call_id")) for item in items]
+
+
+def _said(request: RecordedRequest) -> list[str]:
+    return [part.text for part in request.parts() if part.role == "assistant"]
 
 
 def _same(what: str, found: object, expected: object) -> None:

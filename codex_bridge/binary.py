@@ -13,6 +13,7 @@ from typing import Final
 
 from codex_bridge.errors import BinaryNotFoundError
 from harness.lean_values import dataclass
+from harness.written_paths import expanded
 
 VARIABLE: Final = "CODEX_BIN"
 
@@ -47,7 +48,7 @@ def find_codex(explicit: Path | None = None, *, environ: Mapping[str, str] | Non
     if explicit is not None:
         return _named(explicit, "the path given", tried)
     if named := environ.get(VARIABLE, "").strip():
-        return _named(Path(named).expanduser(), f"the environment variable {VARIABLE}", tried)
+        return _named(expanded(named), f"the environment variable {VARIABLE}", tried)
     tried.append(f"the environment variable {VARIABLE} (not set)")
     if wheel := _from_wheel(tried):
         return CodexBinary(wheel, "the wheel openai-codex-cli-bin")

@@ -325,6 +325,9 @@ class CodexHarness:
                     await self._servers.retire(connection, "the environment of the agent's skills has changed")
                     await connection.server.client.closed.wait()
                     connection = await self._servers.get()
+                if connection.untold:
+                    turn.buffer.push(Notice(connection.untold))
+                    connection.untold = ""
                 return connection, await self._threads.open(connection, turn)
             except ConnectionLostError as error:
                 if last or trouble_of(error) is not Trouble.CONNECTION:

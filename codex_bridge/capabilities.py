@@ -4,6 +4,8 @@ Pure. Everything here was measured on both pinned versions (protocol reference, 
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import field
 from typing import Final
 
 from codex_bridge.catalogue import UNKNOWN, Catalogue
@@ -18,17 +20,33 @@ _DEAF: Final = re.compile(r"gpt-6(?![0-9])")
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What the operator knows better than version and catalogue say, from `lanes verify` for instance."""
+
+    mode_text: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """By the model's id: whether it sees our text of the Default mode."""
+    remembers_context: bool | None = None
+    """Whether the server says the additional context again after a compaction; None leaves it to the version."""
+
+
+NOTHING_STATED: Final = Stated()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerCapabilities:
     """What one running server honours."""
 
     version: tuple[int, int, int] = (0, 163, 0)
     catalogue: Catalogue = UNKNOWN
+    stated: Stated = NOTHING_STATED
 
     def honours_mode_text(self, model: str) -> bool:
         """Whether the model sees our text of the Default mode.
 
         Where no catalogue could be read, the one rule that held in every catalogue so far decides.
         """
+        if model in self.stated.mode_text:
+            return self.stated.mode_text[model]
         if not self.catalogue.models:
             return _DEAF.match(model.rpartition("/")[2]) is None
         return self.catalogue.honours_mode_text(model)
@@ -36,4 +54,5 @@ class ServerCapabilities:
     @property
     def remembers_context(self) -> bool:
         """Whether the server itself says the additional context again after a compaction."""
-        return self.version >= REMEMBERS_CONTEXT
+        stated = self.stated.remembers_context
+        return self.version >= REMEMBERS_CONTEXT if stated is None else stated

@@ -9,15 +9,19 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from codex_bridge.capabilities import Stated
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.params import ThreadSettings
 from codex_bridge.rpc import MESSAGE_LIMIT
+from codex_bridge.search_choice import search_config
 from codex_bridge.unserved_keys import UNSERVED
 from codex_bridge.wire.requests import ApprovalPolicy, ApprovalsReviewer, SandboxMode
 from harness.config.section import Clamped, Opaque, Section, Texts, Whole
 from harness.projection import LONGEST
+from harness.settings.agent import AgentSettings
 from harness.store.transcript import TranscriptLimits
+from harness.written_paths import expanded
 
 PATH: Final = "plugins.entries.codex.config"
 """Where the subtree stands in openclaw.json (harness reference, section 14)."""
@@ -71,6 +75,19 @@ class Experimental(Section):
     sandbox_exec_server: bool = False
 
 
+class Capabilities(Section):
+    """`appServer.capabilities`: ours; what is known better than the catalogue and the version say."""
+
+    mode_text: dict[str, bool] = Field(default_factory=dict[str, bool])
+    """By the model's id: whether it sees turn-scoped text."""
+    remembers_context: bool | None = None
+    """Whether the server says the additional context again after a compaction."""
+
+    def stated(self) -> Stated:
+        """The same for the bridge."""
+        return Stated(self.mode_text, self.remembers_context)
+
+
 class AppServer(Section):
     """`appServer`: which server, and what it may do."""
 
@@ -100,6 +117,7 @@ class AppServer(Section):
     loop_detection_pre_tool_use_relay: bool = True
     cyber_failover: CyberFailover = Field(default_factory=CyberFailover)
     model_catalog: CatalogueMode = "auto"
+    capabilities: Capabilities = Field(default_factory=Capabilities)
     max_message_bytes: Annotated[Whole, Field(ge=LEAST_MESSAGE)] = MESSAGE_LIMIT
     """Ours, not the gateway's."""
     on_instruction_change: InstructionChange = "tell"
@@ -176,14 +194,17 @@ _TIERS: Final[Mapping[str, str]] = {"fast": FAST}
 """Older names of service tiers (harness reference, section 14)."""
 
 
-def thread_settings(config: CodexConfig, environ: Mapping[str, str], *, fast: bool | None = None) -> ThreadSettings:
+def thread_settings(
+    config: CodexConfig, environ: Mapping[str, str], agent: AgentSettings | None = None
+) -> ThreadSettings:
     """What threads may do: the preset, single keys over it, variables over both. A wrong variable counts as none.
 
     Args:
         config: The Codex part of the configuration.
         environ: The environment.
-        fast: The agent's own `fastModeDefault`, which counts before the service tier (harness reference, section 11).
+        agent: The agent. Its `fastModeDefault` counts before the service tier (harness reference, section 11).
     """
+    fast = None if agent is None else agent.models.fast_mode
     server = config.app_server
     tier = _TIERS.get(server.service_tier or "", server.service_tier)
     preset = _PRESETS[_MODES.get(environ.get(f"{ENVIRONMENT}MODE", "")) or server.mode]
@@ -198,6 +219,7 @@ def thread_settings(config: CodexConfig, environ: Mapping[str, str], *, fast: bo
         or server.approval_policy
         or preset.approval_policy,
         reviewer=server.approvals_reviewer or "user",
+        search={} if agent is None else search_config(agent.tools.search),
         service_tier=tier if fast is None else FAST if fast else "",
     )
 
@@ -205,4 +227,4 @@ def thread_settings(config: CodexConfig, environ: Mapping[str, str], *, fast: bo
 def binary_path(config: CodexConfig, environ: Mapping[str, str]) -> Path | None:
     """The binary that the configuration or its variable names, or None."""
     named = environ.get(f"{ENVIRONMENT}BIN", "").strip() or (config.app_server.command or "").strip()
-    return Path(named).expanduser() if named else None
+    return expanded(named) if named else None

@@ -12,9 +12,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from codex_bridge.errors import CodexError
 from harness.lean_values import dataclass
+from harness.written_paths import expanded
 
 APP: Final = "openclaw-codex-bridge"
 STATE_VARIABLE: Final = "CODEX_BRIDGE_STATE_DIR"
@@ -30,6 +32,19 @@ PASSED: Final = frozenset(
         "HTTP_PROXY",
         "LANG",
         "LANGUAGE",
+        "LC_ADDRESS",
+        "LC_ALL",
+        "LC_COLLATE",
+        "LC_CTYPE",
+        "LC_IDENTIFICATION",
+        "LC_MEASUREMENT",
+        "LC_MESSAGES",
+        "LC_MONETARY",
+        "LC_NAME",
+        "LC_NUMERIC",
+        "LC_PAPER",
+        "LC_TELEPHONE",
+        "LC_TIME",
         "LOGNAME",
         "NODE_EXTRA_CA_CERTS",
         "NO_PROXY",
@@ -57,7 +72,7 @@ PASSED: Final = frozenset(
         "no_proxy",
     }
 )
-"""The variables that the app-server gets from us, besides every LC_*."""
+"""The variables that the app-server gets from us; of LC_* those of POSIX and of the GNU C library."""
 _PROJECTS: Final = re.compile(r"^\[projects\b.*\n(?:(?![ \t]*\[)(?:.*\n|.+))*", re.MULTILINE)
 """The tables of projects as Codex writes them, each up to the next table."""
 KEPT: Final = frozenset({"CODEX_HOME", "HOME"})
@@ -108,15 +123,24 @@ class ChildEnvironment:
 
     passed: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
-    """Values of the variables that were held back."""
+    """Values of the variables that were held back, and credentials in what was passed."""
 
 
 def state_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """The folder of everything that the bridge keeps: CODEX_BRIDGE_STATE_DIR, else the platform's state folder."""
+    """The folder of everything that the bridge keeps: CODEX_BRIDGE_STATE_DIR, else the platform's state folder.
+
+    A relative path is taken from the working directory, once: Codex, whose own is another, gets it absolute.
+
+    Raises:
+        StateFolderError: It names the home of a user who does not exist.
+    """
     environ = os.environ if environ is None else environ
     named = environ.get(STATE_VARIABLE, "").strip()
     if named:
-        return Path(named).expanduser()
+        folder = expanded(named)
+        if folder.parts[0].startswith("~"):  # it would be made, in whatever folder this runs
+            raise StateFolderError(folder, f"there is no user {folder.parts[0][1:]}")
+        return folder.absolute()
     from platformdirs import user_state_path  # only a gateway that names no folder needs it
 
     return user_state_path(APP)
@@ -211,10 +235,10 @@ def _holds(text: str, settings: Mapping[str, object]) -> bool:
 
 
 def user_codex_home(environ: Mapping[str, str] | None = None) -> Path:
-    """The person's own Codex home: CODEX_HOME, else ~/.codex."""
+    """The person's own Codex home, as an absolute path: CODEX_HOME, else ~/.codex."""
     environ = os.environ if environ is None else environ
     named = environ.get("CODEX_HOME", "").strip()
-    return Path(named).expanduser() if named else Path(environ.get("HOME", "~")).expanduser() / ".codex"
+    return expanded(named or f"{environ.get('HOME', '~')}/.codex").absolute()
 
 
 def child_environment(
@@ -236,11 +260,7 @@ def child_environment(
     """
     environ = os.environ if environ is None else environ
     held_back = frozenset(cleared) - KEPT
-    passed = {
-        name: value
-        for name, value in environ.items()
-        if (name in PASSED or name.startswith("LC_")) and name not in held_back
-    }
+    passed = {name: value for name, value in environ.items() if name in PASSED and name not in held_back}
     shown = "\0".join(passed.values())
     secrets = tuple(
         value
@@ -252,15 +272,30 @@ def child_environment(
         passed["PATH"] = os.pathsep.join(filter(None, (str(tools_dir), passed.get("PATH"))))
     passed["CODEX_HOME"] = str(codex_home)
     passed.update(extra or {})
-    return ChildEnvironment(passed, (*secrets, *(extra or {}).values()))
+    return ChildEnvironment(passed, (*secrets, *_of_proxies(passed), *(extra or {}).values()))
+
+
+def _of_proxies(passed: Mapping[str, str]) -> list[str]:
+    """The credentials in the addresses of proxies, which the child needs and nobody else should see."""
+    words: dict[str, None] = {}
+    for name in sorted(PASSED):
+        if name.lower().endswith("_proxy") and name.lower() != "no_proxy":
+            who = passed.get(name, "").rpartition("://")[2].partition("/")[0].rpartition("@")[0]
+            password = who.partition(":")[2]
+            words |= dict.fromkeys(filter(None, (who, password, unquote(password))))
+    return list(words)
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A Codex home, and whether it is ours to look after."""
+    """A Codex home, and whether it is ours to look after. Codex takes no relative path for one, so ours is absolute."""
 
     path: Path
     owned: bool
+
+    def __post_init__(self) -> None:
+        """Make the path absolute."""
+        object.__setattr__(self, "path", self.path.absolute())
 
     @property
     def signed_in(self) -> bool:

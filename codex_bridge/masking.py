@@ -19,6 +19,7 @@ _PATTERNS = re.compile(
     | \bxapp-[A-Za-z0-9-]{8,}
     | \b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}            # GitHub tokens
     | \bgithub_pat_[A-Za-z0-9_]{20,}
+    | (?<=://)[^\s/?\#"'<>]+(?=@)                            # who it is, in an address
     """,
     re.VERBOSE,
 )

@@ -4,6 +4,7 @@ Pure. Every request of a turn is built here, so that no field can be forgotten i
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeVar
@@ -71,6 +72,8 @@ class ThreadSettings:
     """UTF-16 units of what was said before that a fresh thread is told at most; 0 for nothing."""
     reviewer: ApprovalsReviewer = "user"
     """Who decides on what the policy asks about."""
+    search: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Settings of Codex for searching the web."""
     service_tier: str | None = None
     """How fast the provider is to answer: the name of a tier; empty: its standard; None: whatever the thread has."""
 
@@ -212,15 +215,21 @@ def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object
     agents = lanes.agents_text
     # The one switch that works on every model (protocol reference, 3.6).
     off: dict[str, object] = {} if settings.subagents else {"agents.enabled": False}
-    return off | {
-        # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
-        # Zero when none should be read: one that the guard refused must not come in by this door.
-        "project_doc_max_bytes": 0 if agents is None else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace"))),
-        # Codex would also read the AGENTS.md files of every folder up to a repository's root (measured).
-        "project_root_markers": list[str](),
-        # The gateway lists the agent's skills itself; Codex's own block would list them twice.
-        "skills.include_instructions": False,
-    }
+    return (
+        off
+        | dict(settings.search)
+        | {
+            # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
+            # Zero when none should be read: one that the guard refused must not come in by this door.
+            "project_doc_max_bytes": 0
+            if agents is None
+            else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace"))),
+            # Codex would also read the AGENTS.md files of every folder up to a repository's root (measured).
+            "project_root_markers": list[str](),
+            # The gateway lists the agent's skills itself; Codex's own block would list them twice.
+            "skills.include_instructions": False,
+        }
+    )
 
 
 OWN_PLAN: Final[Mapping[str, object]] = MappingProxyType({"tools.update_plan.enabled": True})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.capabilities import ServerCapabilities
+from codex_bridge.capabilities import NOTHING_STATED, ServerCapabilities, Stated
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.catalogue_file import catalogue_for
 from codex_bridge.client import CALL_DEADLINE, Client, Diagnostics, NotificationHandler, RequestHandler, connected
@@ -79,6 +79,8 @@ class Launch:
     """Ceiling of one of its messages, in bytes; a longer one ends the connection."""
     call_deadline: float = CALL_DEADLINE
     """Seconds to wait for the answer to an ordinary call."""
+    stated: Stated = NOTHING_STATED
+    """What the operator says that the server honours."""
     clear_env: Collection[str] = ()
     """Names of variables that it is not to see, though it usually would."""
 
@@ -148,7 +150,9 @@ async def app_server(
             )
         )
         version = await handshake(client)
-        yield Server(client, version, transport.pid, ServerCapabilities(version.numbers, known.catalogue))
+        yield Server(
+            client, version, transport.pid, ServerCapabilities(version.numbers, known.catalogue, launch.stated)
+        )
 
 
 async def handshake(client: Client) -> ServerVersion:

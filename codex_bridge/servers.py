@@ -59,6 +59,8 @@ class Connection:
     account: str = ""
     """A digest of the account that the home is signed in to; empty when the provider needs none."""
     threads: dict[str, OpenThread] = field(default_factory=dict[str, OpenThread])
+    untold: str = ""
+    """What is odd about the server; its first turn tells it."""
 
     def key_of(self, thread_id: str) -> str | None:
         """The conversation that a loaded thread belongs to; None for a thread that is not ours, a subagent's say."""
@@ -141,9 +143,10 @@ class Servers:
                 ) as server,
             ):
                 account = await self._check_account(server.client)
-                if server.version.untested:
-                    logger.warning("Codex %s is newer than all that this bridge was tested on", server.version.text)
-                connection = self.current = attempt.connection = Connection(server, account)
+                untold = server.version.warning
+                if untold:
+                    logger.warning("%s", untold)
+                connection = self.current = attempt.connection = Connection(server, account, untold=untold)
                 self._settle(attempt)
                 await server.client.closed.wait()
                 self.current = None

@@ -24,9 +24,15 @@ class ServerVersion:
     text: str
 
     @property
-    def untested(self) -> bool:
-        """Whether it is newer than everything that the suite runs on."""
-        return self.numbers[:2] > NEWEST_TESTED[:2]
+    def warning(self) -> str:
+        """One sentence for the operator of a server that is newer than everything that the suite runs on; or empty."""
+        if self.numbers[:2] <= NEWEST_TESTED[:2]:
+            return ""
+        newest = ".".join(map(str, NEWEST_TESTED))
+        return (
+            f"Codex {self.text} is newer than all that this bridge was tested on, which ends with {newest}; where it "
+            "behaves oddly, update the bridge or name an older binary in CODEX_BIN."
+        )
 
 
 def version_of(user_agent: str) -> ServerVersion:

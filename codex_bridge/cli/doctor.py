@@ -60,7 +60,7 @@ def command(
     raise typer.Exit(0 if all(each.sound for each in checks) else 1)
 
 
-BROKEN: Final = frozenset({Why.UNSAFE, Why.UNREADABLE, Why.TOO_LARGE, Why.INCOMPLETE})
+BROKEN: Final = frozenset({Why.UNSAFE, Why.MEMORY, Why.UNREADABLE, Why.TOO_LARGE, Why.INCOMPLETE})
 """Why a skill is left out that somebody meant to be there; a missing command or a setting is no mistake."""
 
 

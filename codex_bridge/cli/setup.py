@@ -33,6 +33,7 @@ from harness.standard_tools import StandardTools
 from harness.store.bindings import bindings_at
 from harness.store.held_file import HeldFile
 from harness.toolbox import Without
+from harness.written_paths import expanded
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
 """The model that the stand-in plays: the one the prompt snapshots are pinned to."""
@@ -93,7 +94,7 @@ class Configured:
     @property
     def threads(self) -> ThreadSettings:
         """What conversations may do: the configuration, and the environment over it."""
-        return thread_settings(self.codex, os.environ, fast=self.settings.models.fast_mode)
+        return thread_settings(self.codex, os.environ, self.settings)
 
 
 class UnknownAgentError(HarnessError):
@@ -164,7 +165,7 @@ def home_named(name: str | None, config: CodexConfig, agent: str, root: Path) ->
         case "user":
             path = user_codex_home()
         case folder:
-            path = Path(folder).expanduser().absolute()
+            path = expanded(folder).absolute()
     if not path.is_dir():
         raise HomeMissingError(path)
     return Home(path, owned=False)
@@ -182,6 +183,7 @@ def launch_of(config: CodexConfig, agent: str, root: Path, *, codex: Path | None
         find_codex(codex or binary_path(config, os.environ)),
         home_named(codex_home, config, agent, root),
         catalogue=server.model_catalog,
+        stated=server.capabilities.stated(),
         message_limit=server.max_message_bytes,
         call_deadline=server.request_timeout_ms / 1000,
         clear_env=server.clear_env,
@@ -221,7 +223,7 @@ async def running(
     root = state_dir() if root is None else root
     codex_config = codex_config or CodexConfig()
     launch = replace(launch_of(codex_config, settings.id, root, codex=codex, codex_home=codex_home), provider=provider)
-    threads = thread_settings(codex_config, os.environ, fast=settings.models.fast_mode)
+    threads = thread_settings(codex_config, os.environ, settings)
     deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
     chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)
     folder = private_dir(agent_dir(root, settings.id))

@@ -30,8 +30,9 @@ from codex_bridge.cli.setup import (
 )
 from codex_bridge.cli.tables import console, table
 from codex_bridge.config import binary_path
-from codex_bridge.errors import BinaryNotFoundError
+from codex_bridge.errors import BinaryNotFoundError, ServerTooOldError
 from codex_bridge.home import Home, agent_dir, child_environment, login_command, state_dir
+from codex_bridge.versions import version_of
 from harness.errors import StoreError, WorkspaceError
 from harness.report import Fitting, PromptReport, tokens
 from harness.store.bindings import listed
@@ -59,7 +60,7 @@ class Status:
     next: PromptReport | None
     """What the owner's next message would carry; None without a workspace."""
     problems: tuple[str, ...]
-    """One sentence for each thing that could not be looked at."""
+    """One sentence for each thing that could not be looked at or is not as it should be."""
 
 
 def command(
@@ -103,10 +104,12 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
         upcoming = anyio.run(on_codex, Look(settings=settings, threads=found.threads, at=now())).report
     except WorkspaceError as error:
         problems.append(str(error))
+    version = _version(binary, home, found.codex.app_server.clear_env) if binary else ""
+    problems += _of_version(version)
     return Status(
         found=found,
         binary=binary,
-        version=_version(binary, home, found.codex.app_server.clear_env) if binary else "",
+        version=version,
         home=home,
         conversations=tuple(conversations),
         last=LastPrompts(folder).read(),
@@ -218,6 +221,14 @@ def _sized(units: int) -> str:
 
 def _time(seconds: float) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else None
+
+
+def _of_version(version: str) -> list[str]:
+    try:
+        warning = version_of(f"codex/{version}").warning if version else ""
+    except ServerTooOldError as error:
+        warning = str(error)
+    return [warning] if warning else []
 
 
 def _version(binary: CodexBinary, home: Home, cleared: Collection[str]) -> str:

@@ -15,7 +15,7 @@ from harness.config.roster import agent_id_of, default_agent_id, entry_of, works
 from harness.config.skill_rules import skills_of
 from harness.config.surroundings import Surroundings
 from harness.config.timezones import ENVELOPE_WORDS, is_zone_name, user_timezone
-from harness.config.tool_keys import Tools
+from harness.config.tool_keys import SearchPlace, Tools, WebSearch
 from harness.config.workspace_rules import files_of, trimmed
 from harness.settings.agent import (
     AgentSettings,
@@ -23,6 +23,7 @@ from harness.settings.agent import (
     OverlaySettings,
     OwnerSettings,
     ReplySettings,
+    SearchSettings,
     SpeechSettings,
     SubagentSettings,
     ToolSettings,
@@ -73,7 +74,9 @@ def resolve_agent(
         subagents=_subagents(defaults, entry),
         owner=_owner(values),
         overlay=OverlaySettings(gpt5=gpt5_personality(values), gpt5_elsewhere=gpt5_personality(values, ELSEWHERE)),
-        tools=ToolSettings(workspace_only=tools.fs.workspace_only, plan_tool=_plan_tool(tools)),
+        tools=ToolSettings(
+            workspace_only=tools.fs.workspace_only, plan_tool=_plan_tool(tools), search=_search(tools.web.search)
+        ),
         replies=_replies(values),
         channels={name.strip().lower(): _channel(channel) for name, channel in sorted(values.channels.items())},
     )
@@ -83,6 +86,18 @@ def _plan_tool(tools: Tools) -> bool | None:
     """The explicit word counts; without one, a list of allowed tools may name it (prompt-builder 3)."""
     named = any(name.strip().lower() == PLAN_TOOL for name in tools.allow)
     return True if tools.experimental.plan_tool is None and named else tools.experimental.plan_tool
+
+
+def _search(written: WebSearch) -> SearchSettings:
+    codex = written.openai_codex
+    place = {} if codex.user_location is None else codex.user_location.model_dump(include=set(SearchPlace.model_fields))
+    return SearchSettings(
+        enabled=written.enabled is not False and codex.enabled is not False,
+        mode=codex.mode,
+        allowed_domains=trimmed(codex.allowed_domains or ()),
+        context_size=codex.context_size,
+        location={name: text.strip() for name, text in place.items() if text and text.strip()},
+    )
 
 
 def _time(defaults: AgentDefaults, surroundings: Surroundings) -> TimeSettings:

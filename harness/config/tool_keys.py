@@ -8,6 +8,7 @@ from pydantic import Field
 
 from harness.config.agent_keys import AgentRuntime
 from harness.config.section import Opaque, PositiveNumber, Section, Texts
+from harness.settings.agent import SearchMode, SearchSize
 from harness.settings.memory import CitationsMode
 
 
@@ -47,14 +48,23 @@ class MediaTools(Section):
     image: ImageTool = ImageTool.model_construct()
 
 
+class SearchPlace(Section):
+    """`tools.web.search.openaiCodex.userLocation`."""
+
+    country: str | None = None
+    region: str | None = None
+    city: str | None = None
+    timezone: str | None = None
+
+
 class CodexSearch(Section):
     """`tools.web.search.openaiCodex`: the search that runs at the model's provider."""
 
     enabled: bool | None = None
-    mode: str | None = None
+    mode: SearchMode | None = None
     allowed_domains: Texts | None = None
-    context_size: str | None = None
-    user_location: Opaque | None = None
+    context_size: SearchSize | None = None
+    user_location: SearchPlace | None = None
 
 
 class WebSearch(Section):

@@ -29,7 +29,6 @@ _COMPACTED: Final = "Codex itself decides when a conversation is compacted, and 
 _ENVELOPE: Final = "messages carry their time as the prompt shows it"
 _QUEUED: Final = "a message that comes in during a turn is handled as the gateway's own code asks"
 _PICTURES: Final = "pictures do not reach the model"
-_SEARCH: Final = "searching the web is left to Codex's own configuration"
 _COMMANDS: Final = (
     "Codex runs the commands; set plugins.entries.codex.config.appServer.approvalPolicy and sandbox, and remove it"
 )
@@ -62,9 +61,9 @@ UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
         "tools.exec.mode": Unserved(_COMMANDS, harmless=("full",), refused=True),
         "tools.exec.host": Unserved(_COMMANDS, harmless=("auto", "gateway"), refused=True),
         "tools.media.image.timeoutSeconds": Unserved(_PICTURES),
-        "tools.web.search.enabled": Unserved(_SEARCH),
-        "tools.web.search.provider": Unserved(_SEARCH),
-        "tools.web.search.openaiCodex": Unserved(_SEARCH),
+        "tools.web.search.provider": Unserved(
+            "the model's own provider searches the web", harmless=("openai", "codex")
+        ),
     }
 )
 """By path; `*` stands for any key or index."""

@@ -24,6 +24,10 @@ ButtonScope = Literal["off", "dm", "group", "all", "allowlist"]
 ReactionLevel = Literal["off", "ack", "minimal", "extensive"]
 
 
+SearchMode = Literal["cached", "live", "disabled"]
+SearchSize = Literal["low", "medium", "high"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechSettings:
     """What the prompt says of spoken replies (prompt-builder 11.6)."""
@@ -84,6 +88,20 @@ class OwnerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """How an agent may search the web, where its model's provider does that."""
+
+    enabled: bool = True
+    mode: SearchMode | None = None
+    """None: as the backend does."""
+    allowed_domains: tuple[str, ...] = ()
+    """Empty: all."""
+    context_size: SearchSize | None = None
+    location: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Any of country, region, city and timezone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSettings:
     """What is configured about the tools themselves."""
 
@@ -91,6 +109,7 @@ class ToolSettings:
     """The file tools stay inside the workspace."""
     plan_tool: bool | None = None
     """Whether `update_plan` is offered; None: by the model, see `harness.plan_tool.offers_plan`."""
+    search: SearchSettings = field(default_factory=SearchSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

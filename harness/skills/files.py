@@ -9,6 +9,8 @@ from harness.skills.discovery import Walk
 from harness.skills.reading import RootState, read_root
 from harness.skills.roots import skill_roots
 from harness.skills.values import Refused, Skill, SkillProblem
+from harness.workspace.memory_files import MemoryPlaces, memory_places
+from harness.workspace.names import MEMORY, MEMORY_FOLDER
 
 
 class SkillFiles:
@@ -20,6 +22,9 @@ class SkillFiles:
         self.limits = limits
         self.is_read = False
         self._states: list[RootState] = []
+        self._memory: MemoryPlaces | None = None
+        """Where the memory was when the skills were read, and what tells whether it still is there."""
+        self._memory_stamps: list[tuple[str, disk.Stamp | None]] = []
         self._stamps: list[tuple[str, disk.Stamp | None]] | None = None
         """Of everything that was looked at; None until that is asked for."""
 
@@ -35,22 +40,40 @@ class SkillFiles:
         self.places, self.limits = places, limits
         self._stamps = None
         if self.is_read:
-            self._states = [known.get(root) or read_root(root, limits) for root in skill_roots(places)]
+            before, memory = self._memory, self._find_memory()
+            known = known if memory == before else {}
+            self._states = [known.get(root) or read_root(root, limits, memory) for root in skill_roots(places)]
         return True
 
     def refresh(self) -> bool:
         """Look at the disk and tell whether any skill, refusal or problem changed."""
         if not self.is_read:
-            self._states = [read_root(root, self.limits) for root in skill_roots(self.places)]
+            memory = self._find_memory()
+            self._states = [read_root(root, self.limits, memory) for root in skill_roots(self.places)]
             self.is_read = True
             return True
         if self._stamps is None:
-            self._stamps = [pair for state in self._states for pair in state.stamps()]
+            self._stamps = [*self._memory_stamps, *(pair for state in self._states for pair in state.stamps())]
         if not disk.has_changed(self._stamps):
             return False
         self._stamps = None
-        changes = [state.refresh(self.limits) for state in self._states]
+        before, memory = self._memory, self._find_memory()
+        if memory != before:
+            # What has been read may be the memory now, and the other way about.
+            found = self.found(), self.problems()
+            self._states = [read_root(state.walk.root, self.limits, memory) for state in self._states]
+            return (self.found(), self.problems()) != found
+        changes = [state.refresh(self.limits, memory) for state in self._states]
         return any(changes)
+
+    def _find_memory(self) -> MemoryPlaces:
+        workspace = self.places.workspace
+        # Taken first, so that a change during the look counts as another one.
+        self._memory_stamps = [
+            (path, disk.stamp_of(path)) for path in (f"{workspace}/{MEMORY}", f"{workspace}/{MEMORY_FOLDER}")
+        ]
+        self._memory = memory_places(workspace)
+        return self._memory
 
     def is_unsettled(self) -> bool:
         """Tell whether something was so fresh that it may change again without a new time stamp."""

@@ -16,8 +16,13 @@ from harness.skills.disk import GuardError, Stamp
 from harness.skills.order import name_key
 from harness.skills.roots import HARD_LINKS_ALLOWED, SkillRoot
 from harness.skills.shown import is_plain, shown
-from harness.skills.values import Refused, Skill, SkillProblem, Why
+from harness.skills.values import SKILL_FILE, Refused, Skill, SkillProblem, Why
+from harness.workspace.memory_files import MemoryPlaces
 
+_IS_MEMORY: Final = (
+    f"has a {SKILL_FILE} that is memory of the workspace, which nobody but the owner may read; "
+    "put a file of its own there"
+)
 _ODD_PATH: Final = "lies at a path with a line end or a character that is not UTF-8; rename its folder"
 
 
@@ -38,21 +43,21 @@ class RootState:
     readings: dict[str, Reading] = field(default_factory=dict[str, Reading])
     """By the path of the SKILL.md, in the order of the walk."""
 
-    def refresh(self, limits: SkillLimits) -> bool:
+    def refresh(self, limits: SkillLimits, memory: MemoryPlaces) -> bool:
         """Look at the disk again and tell whether any skill, refusal or problem changed.
 
         Costs one call of the operating system for each folder listed and each skill found, and then as much reading
         as there are changes.
         """
         if not self.walk.is_current():
-            return self._walk_again(limits)
+            return self._walk_again(limits, memory)
         stamps = ((file, reading.stamp) for file, reading in self.readings.items())
         late = [self.readings[file] for file in disk.changed_paths(stamps)]
         if any(_needs_walk(reading) for reading in late):
-            return self._walk_again(limits)
+            return self._walk_again(limits, memory)
         changed = False
         for reading in late:
-            again = read_candidate(reading.candidate, self.walk.root, limits)
+            again = read_candidate(reading.candidate, self.walk.root, limits, memory)
             if again.outcome == reading.outcome:
                 again = replace(again, outcome=reading.outcome)
             else:
@@ -72,9 +77,9 @@ class RootState:
             reading.stamp is None for reading in self.readings.values()
         )
 
-    def _walk_again(self, limits: SkillLimits) -> bool:
+    def _walk_again(self, limits: SkillLimits, memory: MemoryPlaces) -> bool:
         walk = walk_root(self.walk.root, limits)
-        readings = _read_all(walk, limits, self.readings)
+        readings = _read_all(walk, limits, memory, self.readings)
         changed = walk.problems != self.walk.problems or _outcomes(readings) != _outcomes(self.readings)
         self.walk, self.readings = walk, readings
         return changed
@@ -102,23 +107,25 @@ class RootState:
         ]
 
 
-def read_root(root: SkillRoot, limits: SkillLimits) -> RootState:
-    """Walk one root and read its skills."""
+def read_root(root: SkillRoot, limits: SkillLimits, memory: MemoryPlaces) -> RootState:
+    """Walk one root and read its skills, save for those whose file is the workspace's memory."""
     walk = walk_root(root, limits)
-    return RootState(walk, _read_all(walk, limits, {}))
+    return RootState(walk, _read_all(walk, limits, memory, {}))
 
 
-def _read_all(walk: Walk, limits: SkillLimits, earlier: Mapping[str, Reading]) -> dict[str, Reading]:
+def _read_all(
+    walk: Walk, limits: SkillLimits, memory: MemoryPlaces, earlier: Mapping[str, Reading]
+) -> dict[str, Reading]:
     readings: dict[str, Reading] = {}
     for candidate in walk.candidates:
         known = earlier.get(candidate.file)
         if known is None or known.candidate != candidate or not _is_current(known):
-            known = read_candidate(candidate, walk.root, limits)
+            known = read_candidate(candidate, walk.root, limits, memory)
         readings[candidate.file] = known
     return readings
 
 
-def read_candidate(candidate: Candidate, root: SkillRoot, limits: SkillLimits) -> Reading:
+def read_candidate(candidate: Candidate, root: SkillRoot, limits: SkillLimits, memory: MemoryPlaces) -> Reading:
     """Read one folder's SKILL.md, unless it is refused."""
     stamp = disk.trusted_stamp(candidate.file)
     plugin = "" if candidate.plugin is None else candidate.plugin.id
@@ -130,6 +137,9 @@ def read_candidate(candidate: Candidate, root: SkillRoot, limits: SkillLimits) -
     if candidate.refusal or not is_plain(candidate.file):
         return refused(Why.UNSAFE, candidate.refusal or _ODD_PATH)
     path = disk.real_path(candidate.file) if candidate.is_link else candidate.file
+    # Everybody who talks with the agent is told of its skills, and the memory is the owner's.
+    if memory.kind(path if candidate.is_link else f"{candidate.real}/{SKILL_FILE}") is not None:
+        return refused(Why.MEMORY, _IS_MEMORY)
     try:
         raw = disk.read_guarded(path, at_most=limits.max_skill_file_bytes, hard_links=root.source in HARD_LINKS_ALLOWED)
     except GuardError as error:

@@ -108,6 +108,7 @@ class Why(StrEnum):
     PLUGIN_OFF = "plugin-off"
     TOO_MANY = "too-many"
     UNSAFE = "unsafe"
+    MEMORY = "memory"
     UNREADABLE = "unreadable"
     TOO_LARGE = "too-large"
     INCOMPLETE = "incomplete"

@@ -9,15 +9,19 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from harness.home_paths import at_home
 from harness.workspace.boundaries import without_lone_surrogates
 from harness.workspace.entries import Notice, NoticeCode, WorkspaceFile
 from harness.workspace.hooks import HookFile
-from harness.workspace.memory_files import MemoryKind, memory_places, named_like_memory
+from harness.workspace.memory_files import MemoryKind, memory_places, named_like_memory, recent_notes
 from harness.workspace.names import base_name
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Missing, ReadResult
+
+MOST_NOTES: Final = 31
+"""Notes whose text is looked for in what a hook gives: those of a month; our choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ async def settle(
         home: What `~` stands for.
         reader: Reads entries without content.
     """
-    quotes_memory = _QuotesMemory(before)
+    quotes_memory = _QuotesMemory(before, root, reader)
     files: list[WorkspaceFile] = []
     notices: list[Notice] = []
     for entry in entries:
@@ -71,7 +75,7 @@ async def _settle_one(
         (None if source is None else source.memory)
         or memory_places(root).kind(real)
         or named_like_memory(name)
-        or (MemoryKind.NAMED if isinstance(read, Content) and quotes_memory(read.text) else None)
+        or (MemoryKind.NAMED if isinstance(read, Content) and await quotes_memory(read) else None)
     )
     return WorkspaceFile(name=name, path=shown, read=read, memory=memory, from_hook=True)
 
@@ -104,18 +108,32 @@ def _real(path: str) -> str:
 
 
 class _QuotesMemory:
-    """Whether a text quotes a memory file of the workspace. Computed only when a hook changed one."""
+    """Whether a text quotes a memory file of the workspace, or a recent note. Looked at only when a hook changed one.
 
-    def __init__(self, before: Sequence[WorkspaceFile]) -> None:
+    Notes are looked for in what a hook wrote, and not in files of the workspace that it only named: notes quote those.
+    """
+
+    def __init__(self, before: Sequence[WorkspaceFile], root: str, reader: GuardedReader) -> None:
         self._before = before
+        self._root = root
+        self._reader = reader
+        self._notes: tuple[str, ...] | None = None
 
-    def __call__(self, text: str) -> bool:
+    async def __call__(self, read: Content) -> bool:
         memories = tuple(file.text for file in self._before if file.memory and file.text.strip())
+        if read.identity is None:
+            if self._notes is None:
+                self._notes = await self._read_notes()
+            memories = (*memories, *self._notes)
         if not memories:
             return False
         from harness.workspace.memory_quotes import telling  # few agents have a hook
 
-        return telling(memories, tuple(file.text for file in self._before if not file.memory)).is_in(text)
+        return telling(memories, tuple(file.text for file in self._before if not file.memory)).is_in(read.text)
+
+    async def _read_notes(self) -> tuple[str, ...]:
+        reads = [await self._reader.read(self._root, path) for path in recent_notes(self._root, MOST_NOTES)]
+        return tuple(read.text for read in reads if isinstance(read, Content) and read.text.strip())
 
 
 def _dropped(entry: HookFile, why: str) -> Notice:

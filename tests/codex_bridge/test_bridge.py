@@ -14,7 +14,7 @@ from codex_bridge.errors import AdoptionError
 from codex_bridge.home import Home
 from codex_bridge.turn import CodexTurn
 from harness.store.bindings import Bindings, bindings_at
-from harness.turns import Outcome
+from harness.turns import Notice, Outcome
 from tests.support.serving import LIMIT, executable
 from tests.support.turns import harness_on_fake, launch, words
 
@@ -129,3 +129,20 @@ async def test_a_thread_that_cannot_be_adopted_for_want_of_a_login_names_the_com
         "The thread thr_9 cannot be adopted: The login has expired or is not accepted; sign in again with "
         f"`codex-bridge login --codex-home {home.path}`."
     )
+
+
+async def test_a_server_that_is_newer_than_all_that_is_known_is_told_of_once_with_its_first_turn(
+    tmp_path: Path,
+) -> None:
+    home, notices = launch(tmp_path, "newer").home, list[list[str]]()
+    async with (
+        bindings_at(tmp_path / "bindings.sqlite") as store,
+        harness_with(home, tmp_path, store, "newer") as harness,
+    ):
+        for said in ("echo", "echo again"):
+            events = [event async for event in harness.start(words(said)).events()]
+            notices.append([event.text for event in events if isinstance(event, Notice)])
+        server = harness.server
+        assert server is not None
+    assert server.version.warning.startswith("Codex 0.999.0 is newer than")
+    assert notices == [[server.version.warning], []]

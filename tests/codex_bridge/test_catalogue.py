@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.capabilities import ServerCapabilities
+from codex_bridge.capabilities import ServerCapabilities, Stated
 from codex_bridge.catalogue import UNKNOWN, ModelFacts
 from codex_bridge.catalogue_file import FILE, STAMP, CatalogueInForce, catalogue_for
 from codex_bridge.catalogue_text import UnreadableCatalogueError, patched, read
@@ -97,6 +97,15 @@ def test_what_is_no_catalogue_is_said_to_be_none(text: bytes, problem: str) -> N
 )
 def test_without_a_catalogue_the_known_rule_decides(model: str, hears: bool) -> None:
     assert ServerCapabilities(catalogue=UNKNOWN).honours_mode_text(model) is hears
+
+
+def test_what_the_operator_states_counts_more_than_catalogue_and_version() -> None:
+    stated = Stated({"gpt-6-sol": True, "house": False}, remembers_context=True)
+    told = ServerCapabilities((0, 163, 0), stated=stated)
+    models = ("gpt-6-sol", "gpt-6-luna", "house", "gpt-5.5")
+    assert [told.honours_mode_text(model) for model in models] == [True, False, False, True]
+    assert told.remembers_context
+    assert not ServerCapabilities((0, 171, 0), stated=Stated(remembers_context=False)).remembers_context
 
 
 def test_only_a_version_that_is_known_to_remembers_the_additional_context() -> None:

@@ -1,11 +1,15 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from codex_bridge.capabilities import Stated
 from codex_bridge.config import PATH, AppServer, CodexConfig, binary_path, thread_settings
 from codex_bridge.params import ThreadSettings
 from harness.config import Surroundings, describe, read_config
+from harness.plain import plain_settings
 from harness.projection import LONGEST
+from harness.settings.agent import ModelSettings, SearchSettings, ToolSettings
 from harness.store.transcript import TranscriptLimits
 
 
@@ -52,7 +56,31 @@ def test_presets_keys_and_variables_settle_what_threads_may_do(
 @pytest.mark.parametrize(("fast", "tier"), [(None, "flex"), (True, "priority"), (False, "")])
 def test_an_agents_own_word_on_speed_counts_before_the_service_tier(fast: bool | None, tier: str) -> None:
     config, _ = read("{appServer: {serviceTier: 'flex'}}")
-    assert thread_settings(config, {}, fast=fast) == ThreadSettings(service_tier=tier)
+    agent = replace(plain_settings(Path("/w")), models=ModelSettings(fast_mode=fast))
+    assert thread_settings(config, {}, agent) == ThreadSettings(service_tier=tier)
+
+
+@pytest.mark.parametrize(
+    ("search", "config"),
+    [
+        (SearchSettings(), {}),
+        (SearchSettings(enabled=False, mode="live"), {"web_search": "disabled"}),
+        (
+            SearchSettings(
+                mode="cached", allowed_domains=("a.example",), context_size="low", location={"city": "Bari"}
+            ),
+            {
+                "web_search": "cached",
+                "tools.web_search.allowed_domains": ["a.example"],
+                "tools.web_search.context_size": "low",
+                "tools.web_search.location": {"city": "Bari"},
+            },
+        ),
+    ],
+)
+def test_the_web_is_searched_as_the_agent_may(search: SearchSettings, config: dict[str, object]) -> None:
+    agent = replace(plain_settings(Path("/w")), tools=ToolSettings(search=search))
+    assert thread_settings(CodexConfig(), {}, agent) == ThreadSettings(search=config)
 
 
 def test_a_wish_about_codex_that_does_nothing_is_named_and_a_limit_that_is_not_kept_is_refused() -> None:
@@ -79,6 +107,11 @@ def test_what_is_kept_of_a_chat_is_bounded_by_the_configuration() -> None:
     assert CodexConfig().continuity.limits == TranscriptLimits()
     config, findings = read("{continuity: {projectionChars: 90000, maxExchanges: -1}}")
     assert (config.continuity.projection_chars, config.continuity.max_exchanges, len(findings)) == (LONGEST, 200, 2)
+
+
+def test_what_a_server_honours_can_be_stated() -> None:
+    config, findings = read("{appServer: {capabilities: {modeText: {'gpt-6-sol': true}, remembersContext: false}}}")
+    assert (config.app_server.capabilities.stated(), findings) == (Stated({"gpt-6-sol": True}, False), [])
 
 
 def test_one_wrong_key_is_named_and_the_rest_holds() -> None:

@@ -12,6 +12,7 @@ from codex_bridge.home import (
     AgentIdError,
     ChildEnvironment,
     Home,
+    StateFolderError,
     TrustedFolderError,
     agent_dir,
     child_environment,
@@ -22,6 +23,7 @@ from codex_bridge.home import (
     state_dir,
     user_codex_home,
 )
+from harness.written_paths import expanded
 
 HOME = Path("/state/codex-home")
 
@@ -159,6 +161,41 @@ def test_a_persons_own_home_is_where_codex_itself_would_look() -> None:
     assert user_codex_home({"CODEX_HOME": "", "HOME": "/home/sample"}) == Path("/home/sample/.codex")
 
 
+def test_folders_that_are_named_by_a_relative_path_are_absolute_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codex refuses a relative home, and runs in another folder than whoever named it."""
+    monkeypatch.chdir(tmp_path)
+    found = [
+        state_dir({"CODEX_BRIDGE_STATE_DIR": "bridge"}),
+        user_codex_home({"CODEX_HOME": "./codex"}),
+        user_codex_home({"HOME": "home"}),
+        Home(Path("a/codex-home"), owned=True).path,
+        own_home(Path("state"), "main").path,
+    ]
+    assert found == [
+        tmp_path / "bridge",
+        tmp_path / "codex",
+        tmp_path / "home" / ".codex",
+        tmp_path / "a" / "codex-home",
+        tmp_path / "state" / "agents" / "main" / "codex-home",
+    ]
+
+
+def test_the_home_of_a_user_who_does_not_exist_is_never_made_and_never_raises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StateFolderError) as caught:
+        state_dir({"CODEX_BRIDGE_STATE_DIR": "~nobody-of-this-name/bridge"})
+    assert str(caught.value) == (
+        "The folder ~nobody-of-this-name/bridge cannot be used (there is no user nobody-of-this-name); "
+        "name another with CODEX_BRIDGE_STATE_DIR."
+    )
+    assert expanded("~nobody-of-this-name/x") == Path("~nobody-of-this-name/x")
+    assert user_codex_home({"CODEX_HOME": "~nobody-of-this-name"}) == tmp_path / "~nobody-of-this-name"
+
+
 @pytest.mark.parametrize(
     ("home", "command"),
     [
@@ -190,6 +227,7 @@ GATEWAY = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
     "LC_MESSAGES": "vi_VN.UTF-8",
+    "LC_TOKEN": "lantern-of-the-gateway",
     "TZ": "Asia/Ho_Chi_Minh",
     "HTTPS_PROXY": "http://proxy.example.org:3128",
     "TELEGRAM_BOT_TOKEN": "123456789:AbCdEfGhIjKlMnOpQrStUvWxYz012345678",
@@ -216,6 +254,7 @@ def test_the_server_sees_what_is_listed_and_its_own_home_and_nothing_else() -> N
             "CODEX_HOME": "/state/codex-home",
         },
         secrets=(
+            "lantern-of-the-gateway",
             GATEWAY["TELEGRAM_BOT_TOKEN"],
             GATEWAY["OPENAI_API_KEY"],
             "/home/sample/.codex",
@@ -240,6 +279,20 @@ def test_a_provider_gets_its_token_and_the_token_is_a_secret() -> None:
     assert environment.secrets == ("older", "tok-en-1234")
 
 
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "http_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("scheme", ["http://", "socks5h://", ""])
+def test_the_credential_of_a_proxy_is_passed_on_and_is_a_secret(name: str, scheme: str) -> None:
+    address = f"{scheme}keeper:lamp%40oil-77@proxy.example.org:3128/x"
+    environment = child_environment(HOME, environ={name: address, "PROXY_PASSWORD": "lamp@oil-77"})
+    assert environment.passed == {name: address, "CODEX_HOME": str(HOME)}
+    assert set(environment.secrets) == {"keeper:lamp%40oil-77", "lamp%40oil-77", "lamp@oil-77"}
+
+
+def test_a_password_that_also_stands_in_the_address_of_a_proxy_is_still_a_secret() -> None:
+    environ = {"HTTPS_PROXY": "http://keeper:lampoil-77@proxy.example.org", "MAIL_PASSWORD": "lampoil-77"}
+    assert "lampoil-77" in child_environment(HOME, environ=environ).secrets
+
+
 def test_programs_that_ship_with_codex_are_found_first() -> None:
     tools = Path("/opt/codex/codex-path")
     assert child_environment(HOME, tools_dir=tools, environ={"PATH": "/bin"}).passed["PATH"] == f"{tools}:/bin"
@@ -260,7 +313,7 @@ def test_nothing_on_the_list_sounds_like_a_secret_or_changes_what_runs(word: str
     assert not [name for name in PASSED if word in name.upper()]
 
 
-NAMES = st.sampled_from([*PASSED, "LC_ALL", "LC_", "TOKEN", "codex_home", "CODEX_HOME", "PWD"]) | st.text(max_size=8)
+NAMES = st.sampled_from([*PASSED, "LC_TOKEN", "LC_", "TOKEN", "codex_home", "CODEX_HOME", "PWD"]) | st.text(max_size=8)
 
 
 @given(st.dictionaries(NAMES, st.text(max_size=12), max_size=8))
@@ -268,7 +321,7 @@ def test_each_value_is_passed_on_or_held_back(environ: dict[str, str]) -> None:
     environment = child_environment(HOME, environ=environ)
     assert environment.passed["CODEX_HOME"] == str(HOME)
     for name, value in environ.items():
-        if name in PASSED or name.startswith("LC_"):
+        if name in PASSED:
             assert environment.passed[name] == value
         elif name != "CODEX_HOME":
             assert name not in environment.passed

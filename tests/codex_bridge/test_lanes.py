@@ -236,7 +236,7 @@ def test_each_turn_runs_in_the_sandbox_of_the_settings(sandbox: SandboxMode, pol
 def test_every_request_of_a_turn_says_who_approves_and_how_fast_the_answer_is_to_be(
     settings: ThreadSettings, reviewer: str, tier: JsonObject
 ) -> None:
-    """A thread keeps both; so a reviewer that is configured no more is taken back with the next request."""
+    """A turn's settings hold for later turns too; a reviewer that is configured no more is taken back at once."""
     asked = request(*FILES)
     lanes = plan(asked.composition)
     for params in (

@@ -27,6 +27,7 @@ READ: Final = {
     # Where keys are read whose names say too little: other sections use the same word, or nobody names the attribute.
     "agents.*.skills": (f"{RULES}skill_rules.py", "else values.agents.defaults.skills"),
     "agents.*.heartbeat.timeoutSeconds": (f"{RULES}heartbeat_rules.py", "=block.timeout_seconds or"),
+    "agents.*.heartbeat.activeHours.timezone": (f"{RULES}heartbeat_rules.py", "hours_timezone(hours.timezone"),
     "agents.*.model.primary": (f"{RULES}model_rules.py", "own.primary or shared.primary"),
     "agents.*.startupContext.enabled": ("harness/memory/daily.py", "settings.enabled"),
     "agents.*.timeoutSeconds": (f"{RULES}resolve.py", "turn_timeout_seconds=defaults.timeout_seconds"),
@@ -47,6 +48,13 @@ READ: Final = {
     "skills.entries.*.enabled": (f"{RULES}skill_rules.py", "skill.enabled"),
     "skills.entries.*.config": (f"{RULES}skill_rules.py", "config=config.effective"),
     "skills.limits.maxSkillsPromptChars": (f"{RULES}skill_rules.py", "values.skills.limits"),
+    "tools.web.search.enabled": (f"{RULES}resolve.py", "enabled=written.enabled is not False"),
+    "tools.web.search.openaiCodex.enabled": (f"{RULES}resolve.py", "codex.enabled is not False"),
+    "tools.web.search.openaiCodex.mode": (f"{RULES}resolve.py", "mode=codex.mode"),
+    **dict.fromkeys(
+        (f"tools.web.search.openaiCodex.userLocation.{part}" for part in ("country", "region", "city", "timezone")),
+        (f"{RULES}resolve.py", "include=set(SearchPlace.model_fields)"),
+    ),
     "tools.allow": (f"{RULES}resolve.py", "in tools.allow"),
     "appServer.subagents": ("codex_bridge/config.py", "server.subagents"),
     "appServer.mode": ("codex_bridge/config.py", "server.mode"),

@@ -50,7 +50,11 @@ def test_a_version_below_the_floor_names_itself_the_floor_and_the_fix(version: s
     ],
 )
 def test_a_version_newer_than_every_tested_one_is_told_apart(version: str, untested: bool) -> None:
-    assert version_of(f"x/{version}").untested is untested
+    told = (
+        f"Codex {version} is newer than all that this bridge was tested on, which ends with 0.171.0; where it behaves "
+        "oddly, update the bridge or name an older binary in CODEX_BIN."
+    )
+    assert version_of(f"x/{version}").warning == (told if untested else "")
 
 
 def test_the_supported_range_is_no_empty_one() -> None:

@@ -17,7 +17,7 @@ from codex_bridge.loopback.script import CallTool, Reply, Say, Usage, always, in
 from codex_bridge.params import ThreadSettings
 from harness.gather import Gatherer
 from harness.plain import plain_settings
-from harness.settings.agent import AgentSettings, ModelSettings
+from harness.settings.agent import AgentSettings, ModelSettings, SearchSettings, ToolSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.settings.skills import SkillEntry
 from harness.workspace.starter_files import starter_text
@@ -218,3 +218,44 @@ async def test_a_variable_that_is_cleared_does_not_reach_the_commands_of_the_mod
             await (await live.agent.receive(message("look"))).result()
             seen.append("IT_IS_THERE" in stand_in.requests[1].parts()[-1].text)
     assert seen == [True, False]
+
+
+async def test_the_web_is_searched_as_far_as_the_configuration_allows(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """`tools.web.search`, over restarts, on one thread."""
+    place = {"country": "IT", "city": "Bari"}
+    told: list[dict[str, object] | None] = []
+    threads: set[str] = set()
+    async with limited(), loopback_model(always(say("Yes."))) as stand_in:
+        for number, search in enumerate(
+            [
+                SearchSettings(mode="live", allowed_domains=("a.example",), context_size="low", location=place),
+                SearchSettings(enabled=False),
+                SearchSettings(mode="cached"),
+            ]
+        ):
+            settings = replace(plain_settings(workspace), tools=ToolSettings(search=search))
+            async with running(
+                settings, codex=codex.path, provider=stand_in.provider, model="gpt-5.5", root=state
+            ) as live:
+                result = await (await live.agent.receive(message("hi", number=str(number)))).result()
+            threads.add(result.conversation)
+            tools = stand_in.requests[-1].body["tools"]
+            assert isinstance(tools, list)
+            told.append(
+                next((dict(tool) for tool in tools if isinstance(tool, dict) and tool["type"] == "web_search"), None)
+            )
+    kinds = {"type": "web_search", "search_content_types": ["text", "image"]}
+    assert told == [
+        {
+            **kinds,
+            "external_web_access": True,
+            "filters": {"allowed_domains": ["a.example"]},
+            "search_context_size": "low",
+            "user_location": {"type": "approximate", **place},
+        },
+        None,
+        {**kinds, "external_web_access": False},
+    ]
+    assert len(threads) == 1

@@ -124,6 +124,17 @@ def hanging() -> Script:
     return Script(on)
 
 
+def newer() -> Script:
+    """A Codex of a later version than any that was measured."""
+    running = FakeCodex()
+    told = Result(INITIALIZED | {"userAgent": "openclaw-codex-bridge/0.999.0 (Debian 12.0.0; x86_64) xterm"})
+
+    def on(event: Event) -> Iterable[Step]:
+        return (told,) if isinstance(event, Requested) and event.method == "initialize" else running(event)
+
+    return Script(on)
+
+
 def signed_out() -> Script:
     """A Codex that cannot renew its login, and does not start without."""
     return Script(lambda _: (), (Stderr(b"Error: Failed to refresh token: 401\n"), HangUp(1)))
@@ -131,5 +142,5 @@ def signed_out() -> Script:
 
 SCRIPTS: Final[dict[str, Callable[[], Script]]] = {
     script.__name__: script
-    for script in (contract, boring, last_words, stillborn, deaf, outdated, torrent, codex, hanging, signed_out)
+    for script in (contract, boring, last_words, stillborn, deaf, outdated, torrent, codex, hanging, newer, signed_out)
 }

@@ -36,7 +36,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".openclaw" / "openclaw.json").write_text(CONFIG, encoding="utf-8")
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "SOUL.md").write_text("dry", encoding="utf-8")
-    return binary(tmp_path, "echo codex-cli 9.8.7-beta")
+    return binary(tmp_path, "echo codex-cli 0.171.7-beta")
 
 
 def binary(folder: Path, script: str) -> Path:
@@ -92,7 +92,7 @@ def test_all_that_is_known_is_shown(place: Path) -> None:
         "model": "openai/gpt-5.5",
         "sandbox": "read-only",
         "approvals": "on-request",
-        "codex": {"path": str(place / "codex"), "source": "the path given", "version": "9.8.7-beta"},
+        "codex": {"path": str(place / "codex"), "source": "the path given", "version": "0.171.7-beta"},
         "home": {"path": str(folder / "codex-home"), "own": True, "signedIn": True},
         "lastPrompt": {
             "source": "run",
@@ -171,3 +171,18 @@ def test_the_note_of_the_last_prompt_is_the_owners_alone_and_costs_no_answer_whe
     nowhere = LastPrompts(tmp_path / "no")
     nowhere.keep(LAST)
     assert nowhere.read() is None
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("0.171.0", []),
+        ("0.172.0", ["Codex 0.172.0 is newer than all that this bridge was tested on"]),
+        ("0.162.9", ["Codex 0.162.9 is too old for this bridge"]),
+    ],
+)
+def test_a_binary_that_the_bridge_does_not_know_is_told_of(place: Path, version: str, told: list[str]) -> None:
+    binary(place, f"echo codex-cli {version}")
+    problems = data(place)["problems"]
+    assert [problem[: len(start)] for problem, start in zip(problems, told, strict=True)] == told
+    assert all(start in " ".join(run(place).split()) for start in told)

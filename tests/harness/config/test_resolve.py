@@ -21,6 +21,7 @@ from harness.settings import (
     OwnerSettings,
     PluginSwitches,
     ReplySettings,
+    SearchSettings,
     SeedOptions,
     SkillEntry,
     SkillLimits,
@@ -433,3 +434,24 @@ def test_the_plan_tool_is_switched_by_its_key_or_by_a_list_that_names_it(
 ) -> None:
     """S12, prompt-builder 3: without a word the model decides."""
     assert settings_of(f"{{tools: {tools}}}", machine).tools.plan_tool is plan
+
+
+@pytest.mark.parametrize(
+    ("text", "search"),
+    [
+        ("", SearchSettings()),
+        ("{enabled: true, provider: 'openai'}", SearchSettings()),
+        ("{enabled: false, openaiCodex: {enabled: true}}", SearchSettings(enabled=False)),
+        ("{openaiCodex: {enabled: false}}", SearchSettings(enabled=False)),
+        (
+            """{openaiCodex: {mode: 'live', allowedDomains: [' a.example ', ''], contextSize: 'low',
+                userLocation: {country: 'IT', city: ' ', planet: 'Mars'}}}""",
+            SearchSettings(mode="live", allowed_domains=("a.example",), context_size="low", location={"country": "IT"}),
+        ),
+    ],
+)
+def test_the_web_is_searched_unless_a_key_says_otherwise(
+    machine: Surroundings, text: str, search: SearchSettings
+) -> None:
+    """`tools.web.search`."""
+    assert settings_of(f"{{tools: {{web: {{search: {text or '{}'}}}}}}}", machine).tools.search == search

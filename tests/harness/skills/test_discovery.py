@@ -2,13 +2,14 @@
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.skills import PluginSkills, SkillLimits, SkillPlaces, SkillProblem, SkillSource, Standing
-from tests.harness.skills.shelf import Shelf, standings
+from harness.skills import PluginSkills, SkillLimits, SkillPlaces, SkillProblem, SkillSource, Standing, Why
+from tests.harness.skills.shelf import Shelf, names, standings
 
 
 def reasons(shelf: Shelf, places: SkillPlaces | None = None) -> dict[str, str]:
@@ -183,6 +184,53 @@ def test_a_hard_link_is_refused_except_in_what_an_installer_laid_out(shelf: Shel
     places = replace(shelf.places(), bundled=str(shelf.base / "pkg"))
     assert standings(shelf.survey(places)) == [("twin", "out", "unsafe"), ("twin", "in", "eligible")]
     assert reasons(shelf, places) == {"twin": "its SKILL.md is a hard link; put a copy there"}
+
+
+MEMORY_REASON = (
+    "has a SKILL.md that is memory of the workspace, which nobody but the owner may read; put a file of its own there"
+)
+
+
+def _folder_of_notes(shelf: Shelf) -> None:
+    shelf.put("ws/memory")
+    shelf.skills.symlink_to("memory")
+
+
+def _workspace_as_a_skill(shelf: Shelf) -> None:
+    shelf.put("ws").rename(shelf.workspace / "MEMORY.md")
+    (shelf.workspace / "SKILL.md").symlink_to("MEMORY.md")
+    shelf.skills.symlink_to(".")
+
+
+def _memory_in_a_skill(shelf: Shelf) -> None:
+    shelf.put("ws/skills/x")
+    (shelf.workspace / "MEMORY.md").symlink_to("skills/x/SKILL.md")
+
+
+def _note_in_a_skill(shelf: Shelf) -> None:
+    shelf.put("ws/skills/x")
+    (shelf.workspace / "memory").mkdir()
+    (shelf.workspace / "memory/2026-12-01.md").symlink_to("../skills/x/SKILL.md")
+
+
+@pytest.mark.parametrize("door", [_folder_of_notes, _workspace_as_a_skill, _memory_in_a_skill, _note_in_a_skill])
+def test_the_memory_is_no_skill_by_whatever_links(shelf: Shelf, door: Callable[[Shelf], None]) -> None:
+    door(shelf)
+    (verdict,) = shelf.survey().verdicts
+    assert (verdict.standing, verdict.why, verdict.reason) == (Standing.OUT, Why.MEMORY, MEMORY_REASON)
+
+
+@pytest.mark.parametrize("link", ["MEMORY.md", "memory/2026-12-01.md"])
+def test_a_skill_that_becomes_the_memory_is_one_no_longer_and_comes_back(shelf: Shelf, link: str) -> None:
+    file = shelf.put("ws/skills/x")
+    shelf.put("ws/skills/y")
+    (shelf.workspace / "memory").mkdir()
+    library = shelf.library()
+    assert names(library) == ["x", "y"]
+    (shelf.workspace / link).symlink_to(file)
+    assert names(library) == ["y"]
+    (shelf.workspace / link).unlink()
+    assert names(library) == ["x", "y"]
 
 
 def test_a_pipe_or_folder_in_place_of_the_file_is_refused_without_waiting(shelf: Shelf) -> None:

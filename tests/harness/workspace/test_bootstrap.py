@@ -16,7 +16,7 @@ from harness.workspace.hooks import BootstrapEvent, BootstrapHooks, Hook, HookFi
 from harness.workspace.memory_files import MemoryKind
 from harness.workspace.names import LOAD_ORDER, ContextMode, RunKind
 from harness.workspace.reader import GuardedReader
-from harness.workspace.reads import Content, Missing, Refusal, Refused
+from harness.workspace.reads import Content, Missing, ReadResult, Refusal, Refused
 
 CONTENTS = {name: f"{name} says hello." for name in LOAD_ORDER}
 
@@ -275,6 +275,39 @@ async def test_a_hook_gives_memory_no_side_door(workspace: Path, disguise: str) 
     assert [file.memory is not None for file in resolved.files] == [True]
 
 
+async def test_what_a_hook_copies_from_a_note_is_as_private_as_the_note(workspace: Path) -> None:
+    (workspace / "memory").mkdir()
+    (workspace / "memory" / "2026-03-02.md").write_text("Tamsin sold the blue boat to her cousin.")
+
+    def copy(event: BootstrapEvent) -> None:
+        event.files = [
+            HookFile("USER.md", "USER.md", "Lately: Tamsin sold the blue boat to her cousin.\n"),
+            HookFile("TOOLS.md", "TOOLS.md", "A hammer, and nothing that any note says."),
+        ]
+
+    resolved = await resolve(workspace, copy)
+    assert {file.name: file.memory for file in resolved.files} == {"USER.md": MemoryKind.NAMED, "TOOLS.md": None}
+
+
+async def test_the_notes_are_not_read_for_files_that_no_hook_changed(workspace: Path) -> None:
+    (workspace / "memory").mkdir()
+    note = workspace / "memory" / "2026-03-02.md"
+    note.write_text("It rained.")
+    read: list[str] = []
+
+    class Noting(GuardedReader):
+        async def read(self, root: str, path: str) -> ReadResult:
+            read.append(path)
+            return await super().read(root, path)
+
+    hooks = BootstrapHooks()
+    hooks.register(lambda event: event.files.append(HookFile("MORE.md", "more.md")), name="further file")
+    bootstrap = Bootstrap(Noting(), hooks=hooks)
+    await bootstrap.resolve(BootstrapRequest(str(workspace), "main"))
+    assert str(workspace / "more.md") in read
+    assert str(note) not in read
+
+
 async def test_memory_kept_from_a_cron_session_is_known_even_when_a_hook_reads_it_itself(workspace: Path) -> None:
     def smuggle(event: BootstrapEvent) -> None:
         event.files.append(HookFile("NOTES.md", "notes.md", Path(event.workspace_dir, "MEMORY.md").read_text()))
@@ -292,10 +325,13 @@ async def test_a_file_that_a_hook_calls_missing_is_missing(workspace: Path) -> N
 
 
 async def test_an_untouched_file_keeps_its_identity_through_hooks(workspace: Path) -> None:
+    seen: list[int] = []
+
     def look(event: BootstrapEvent) -> None:
-        assert len(event.files) == 8
+        seen.append(len(event.files))
 
     resolved = await resolve(workspace, look)
+    assert seen == [8]
     reads = [file.read for file in resolved.files]
     assert all(isinstance(read, Content) and read.identity is not None for read in reads)
 

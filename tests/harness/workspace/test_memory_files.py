@@ -61,6 +61,35 @@ def test_a_workspace_reached_through_a_link_knows_its_memory(workspace: Path, tm
     assert kind(workspace, str(tmp_path / "alias" / "memory" / "2026-03-02.md")) is MemoryKind.NOTE
 
 
+def test_what_a_note_links_to_is_a_note_under_any_name(workspace: Path) -> None:
+    (workspace / "diary.md").write_text("It rained.")
+    (workspace / "memory/2026-12-01.md").symlink_to("../diary.md")
+    (workspace / "SOUL.md").unlink()
+    (workspace / "SOUL.md").symlink_to("diary.md")
+    assert [kind(workspace, name) for name in ("SOUL.md", "diary.md", "docs/other.md")] == [
+        MemoryKind.NOTE,
+        MemoryKind.NOTE,
+        None,
+    ]
+
+
+def test_the_folder_of_notes_is_known_in_any_letter_case(workspace: Path) -> None:
+    (workspace / "Memory").mkdir()
+    (workspace / "USER.md").symlink_to("Memory/2026-12-01.md")
+    (workspace / "MemoryCards").mkdir()
+    assert [kind(workspace, name) for name in ("USER.md", "MemoryCards/x.md")] == [MemoryKind.NOTE, None]
+
+
+async def test_the_diary_behind_a_note_reaches_no_group_as_a_file_of_the_workspace(workspace: Path) -> None:
+    (workspace / "diary.md").write_text("It rained.")
+    (workspace / "USER.md").symlink_to("diary.md")
+    bootstrap, request = Bootstrap(GuardedReader()), BootstrapRequest(str(workspace), "main")
+    before = {file.name: file.memory for file in (await bootstrap.resolve(request)).files}["USER.md"]
+    (workspace / "memory/2026-12-01.md").symlink_to("../diary.md")
+    after = {file.name: file.memory for file in (await bootstrap.resolve(request)).files}["USER.md"]
+    assert (before, after) == (None, MemoryKind.NOTE)
+
+
 async def test_a_file_that_shares_its_bytes_with_the_memory_is_no_side_door(workspace: Path) -> None:
     (workspace / "MEMORY.md").rename(workspace / "docs/brain.md")
     (workspace / "USER.md").symlink_to("docs/brain.md")
