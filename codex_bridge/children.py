@@ -69,7 +69,7 @@ class Children(Generic[ParentT]):
         # One that is spoken to again may be at work for another turn than at first.
         parent = None if root == began.turn.id else self._parent_of(root)
         parent = known.parent if parent is None and known is not None else parent
-        if parent is None:
+        if parent is None or (known is not None and known.ledger.turn_id == began.turn.id):  # or told of it already
             return None
         ledger = TurnLedger(began.thread_id, self._login)
         ledger.accept(began.turn)

@@ -38,6 +38,7 @@ from codex_bridge.wire.notifications import (
     ModelRerouted,
     PlanUpdated,
     Stream,
+    TokenCount,
     TokenUsageUpdated,
     TurnBegan,
     TurnEnded,
@@ -123,6 +124,10 @@ class TurnLedger:
         self._early: list[Wire] = []
         self._adopts = False
         self._messages: dict[str, _Message] = {}
+        self._seen: set[tuple[type[ItemStarted | ItemCompleted], type[ItemValue], str]] = set()
+        """What was told of which item, so that a notification which comes twice counts once."""
+        self._counted = TokenCount()
+        """What the thread had used in all when it was last counted."""
         self._usage = Usage()
         self._usage_of_subagents = Usage()
         self._given_up = ""
@@ -185,6 +190,8 @@ class TurnLedger:
     def _delta(self, delta: Delta) -> Iterable[TurnEvent]:
         match delta.stream:
             case Stream.MESSAGE:
+                # A piece that comes twice is taken twice: nothing in it tells it from a text that repeats itself. The
+                # whole message, which follows, puts the answer right.
                 message = self._messages.get(delta.item_id)
                 if message is None:
                     message = self._messages[delta.item_id] = _Message()
@@ -220,16 +227,18 @@ class TurnLedger:
     ) -> Iterable[TurnEvent]:
         match wire:
             case ItemStarted(item=item):
-                return self._item_started(item)
+                return self._item_started(item) if self._is_news(wire, item) else ()
             case ItemCompleted(item=item):
-                return self._item_completed(item)
+                return self._item_completed(item) if self._is_news(wire, item) else ()
             case TurnFailing(will_retry=True):
                 return self._retract()
             case TurnFailing():
                 return ()  # turn/completed brings the same error
             case TokenUsageUpdated(token_usage=counted):
-                # `last` is one model request; a turn may make several.
-                last = counted.last
+                # `last` is one model request, and a turn may make several. Each adds to the total, if one is told.
+                last, before, self._counted = counted.last, self._counted, counted.total
+                if counted.total.total_tokens and counted.total == before:
+                    return ()
                 self._usage += Usage(
                     last.input_tokens, last.cached_input_tokens, last.output_tokens, last.reasoning_output_tokens
                 )
@@ -238,6 +247,13 @@ class TurnLedger:
                 return (PlanChanged(tuple(PlanStep(each.step, each.status) for each in steps), explanation or ""),)
             case ModelRerouted(from_model=asked, to_model=answering):
                 return (Notice(f"{answering} answers in place of {asked}."),)
+
+    def _is_news(self, wire: ItemStarted | ItemCompleted, item: ItemValue) -> bool:
+        """Whether this was not told before; an item without an id always is."""
+        told = (type(wire), type(item), item.id)
+        is_news = not item.id or told not in self._seen
+        self._seen.add(told)
+        return is_news
 
     def _item_started(self, item: ItemValue) -> Iterable[TurnEvent]:
         match item:

@@ -65,6 +65,19 @@ def test_a_subagent_whose_login_is_over_names_the_command_that_renews_it() -> No
     assert played.told[1:] == [("first", SubagentFinished("a", result))]
 
 
+def test_a_beginning_and_an_end_that_are_told_twice_happened_once() -> None:
+    played = Played()
+    played.begin("a", "u", "root-1")
+    played.say("a", "u", "A.")
+    played.begin("a", "u", "root-1")
+    played.end("a", "u", "root-1")
+    played.end("a", "u", "root-1")
+    assert played.told == [
+        ("first", SubagentStarted("a")),
+        ("first", SubagentFinished("a", ended("a", "u", "A."))),
+    ]
+
+
 def test_a_thread_that_goes_back_to_no_turn_of_ours_is_none_of_our_subagents() -> None:
     played = Played()
     for root in ("u", "", "root-9"):

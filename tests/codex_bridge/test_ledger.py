@@ -1,6 +1,7 @@
 """The ledger fed by hand: what reaches the gateway, in which order, and what never does."""
 
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from harness.turns import (
     CommandStarted,
     Commentary,
     Compacted,
+    Evidence,
     FileChange,
     FilesChanged,
     Finished,
@@ -102,6 +104,58 @@ def test_another_turn_of_the_thread_neither_speaks_nor_ends_ours() -> None:
     played.see("turn/completed", turn={"id": "other", "status": "completed", "items": []})
     played.see("thread/tokenUsage/updated", turnId="other", tokenUsage={"last": USAGE, "total": USAGE})
     assert (played.events, played.ledger.state) == ([], State.RUNNING)
+
+
+def test_what_the_server_says_twice_counts_once() -> None:
+    """As far as it can be told from something that happened twice: the pieces of a text cannot."""
+    once, doubled = Played(), Played()
+    total = USAGE | {"totalTokens": 40}
+    command = {"type": "commandExecution", "id": "c", "command": "ls", "cwd": "/w", "status": "completed"}
+    change = {"path": "a", "kind": {"type": "add"}, "diff": ""}
+    items: list[dict[str, Any]] = [
+        command | {"commandActions": [], "exitCode": 0},
+        {"type": "fileChange", "id": "f", "status": "completed", "changes": [change]},
+        {"type": "mcpToolCall", "id": "t", "server": "s", "tool": "x", "status": "completed"},
+        {"type": "contextCompaction", "id": "k"},
+        {"type": "userMessage", "id": "y", "content": []},
+        {"type": "subAgentActivity", "id": "a"},
+        {"type": "agentMessage", "id": "m", "text": "Done."},
+    ]
+    for played, times in ((once, 1), (doubled, 2)):
+        for item in items:
+            for when in ("started", "completed"):
+                for _ in range(times):
+                    played.see(f"item/{when}", item=item)
+        for used in (total, total | {"totalTokens": 80}):
+            for _ in range(times):
+                played.see("thread/tokenUsage/updated", tokenUsage={"last": USAGE, "total": used})
+        played.end()
+    assert doubled.events == once.events
+    assert isinstance(last := once.events[-1], Finished)
+    assert last.result == replace(
+        result(Outcome.ANSWERED, "Done."),
+        usage=Usage(20, 8, 4, 2),
+        evidence=Evidence(commands=((),), changes=("a",), tools=("s.x",), children=1, messages=1),
+        compacted=True,
+    )
+
+
+def test_items_without_an_id_and_counts_without_a_total_are_each_taken_for_another() -> None:
+    played = Played()
+    for _ in range(2):
+        played.item("completed", "subAgentActivity")
+        played.see("thread/tokenUsage/updated", tokenUsage={"last": USAGE, "total": {}})
+    ended = played.end()
+    assert (ended.evidence, ended.usage) == (Evidence(children=2), Usage(20, 8, 4, 2))
+
+
+def test_an_answer_whose_pieces_came_twice_is_right_at_the_end() -> None:
+    played = Played()
+    for _ in range(2):
+        played.see("item/agentMessage/delta", itemId="m", delta="Ha")
+    played.item("completed", "agentMessage", id="m", text="Ha")
+    assert played.end() == result(Outcome.ANSWERED, "Ha")
+    assert played.events[:-1] == [TextDelta("m", "Ha")] * 2
 
 
 def test_commentary_is_never_the_answer() -> None:
