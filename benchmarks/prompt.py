@@ -1,7 +1,8 @@
 """Measure what rendering a system prompt costs: `python -m benchmarks.prompt`, part of `make bench`.
 
 A full prompt of about 96,000 characters (six files, 60 skills, 16 tools): again with the same facts on another turn,
-and with facts that were never seen, by a renderer that remembers nothing. CPU of this process in milliseconds, median
+and with facts that were never seen, by a renderer that remembers nothing: no prompt, no list of tools, and not how a
+kind of facts is looked at, which a process learns once. CPU of this process in milliseconds, median
 of many; bars in the last column, and the exit status is 1 when one is missed.
 """
 

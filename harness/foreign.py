@@ -50,8 +50,11 @@ class ForeignCall(Generic[Argument]):
             Exception: Whatever else it raised.
         """
         with anyio.move_on_after(seconds):
-            answer = self._function(argument) if self._is_async else await self._in_thread(argument)
-            return await answer if inspect.isawaitable(answer) else answer
+            try:
+                answer = self._function(argument) if self._is_async else await self._in_thread(argument)
+                return await answer if inspect.isawaitable(answer) else answer
+            except SystemExit as error:
+                raise _for_a_turn(error) from error
         raise TookTooLongError
 
     async def _in_thread(self, argument: Argument) -> object:

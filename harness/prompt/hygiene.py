@@ -37,6 +37,11 @@ def literal(text: str) -> str:
     return "".join(each for each in text if unicodedata.category(each) not in _DROPPED)
 
 
+def whole(text: str) -> str:
+    """Take out lone surrogates, which cannot be encoded."""
+    return text if text.isascii() else _SURROGATES.sub("", text)
+
+
 def structured(text: str) -> str:
     """Normalise a block: one kind of line end, no trailing white space, no lone surrogates; inner blank lines stay."""
     if "\r" in text:
@@ -44,8 +49,7 @@ def structured(text: str) -> str:
     for end in _OTHER_LINE_ENDS:
         if end in text:
             text = text.replace(end, "\n")
-    if not text.isascii():
-        text = _SURROGATES.sub("", text)
+    text = whole(text)
     if " \n" in text or "\t\n" in text:
         text = _TRAILING.sub("", text)
     return text.strip()

@@ -103,6 +103,11 @@ class Extensions:
         self._kept[place, context] = answer
 
 
+def plain_name(name: str) -> str:
+    """The name of a provider or a channel in the form in which names are compared."""
+    return name.strip().lower()
+
+
 @dataclass(slots=True)
 class Asked:
     """Asks extensions, and notes which of them failed."""
@@ -112,7 +117,8 @@ class Asked:
 
     def contributions(self, context: ProviderContext) -> list[Contribution]:
         """What the provider's packages add, in the order of registration."""
-        places = [place for place, (name, _) in enumerate(self.extensions.providers) if name in (context.provider, ANY)]
+        wanted = (plain_name(context.provider), ANY)
+        places = [at for at, (name, _) in enumerate(self.extensions.providers) if plain_name(name) in wanted]
         every, this = self._of_every_turn, self._of_this_turn
         found = [replace(every(at, context.of_every_turn), dynamic_suffix=this(at, context)) for at in places]
         return [added for added in found if added != Contribution()]
@@ -136,7 +142,8 @@ class Asked:
 
     def hints(self, context: ChannelContext) -> tuple[str, ...]:
         """The lines of the channel's packages."""
-        chosen = [plugin for name, plugin in self.extensions.channel_hints if name == context.channel]
+        channel = plain_name(context.channel)
+        chosen = [plugin for name, plugin in self.extensions.channel_hints if plain_name(name) == channel]
         return tuple(
             line for plugin in chosen for line in self._ask(f"channel {context.channel}", plugin, context, _lines) or ()
         )
@@ -155,7 +162,7 @@ class Asked:
             return read(plugin(context))  # within the guard: a generator runs only when it is read
         except _NoContributionError:
             self._note(f"The extension {name} gave no contribution; it is left out.")
-        except Exception as error:  # it may be anybody's code: what it raises costs its own lines and no prompt
+        except (Exception, SystemExit) as error:  # anybody's code: what it raises costs its own lines and no prompt
             self._note(f"The extension {name} failed ({type(error).__name__}: {error}); it is left out.")
         return None
 
@@ -191,8 +198,9 @@ def _loaded(points: Iterable[EntryPoint], problems: list[str]) -> list[tuple[str
     for point in sorted(points, key=lambda each: (each.name, each.value)):
         try:
             plugin: object = point.load()
-        except Exception as error:  # an import runs anybody's code
-            problems.append(f"The extension {point.name} ({point.value}) cannot be loaded: {error}.")
+        except (Exception, SystemExit) as error:  # an import runs anybody's code
+            why = error if isinstance(error, Exception) else "it ended the process"
+            problems.append(f"The extension {point.name} ({point.value}) cannot be loaded: {why}.")
             continue
         if callable(plugin):
             found.append((point.name, plugin))

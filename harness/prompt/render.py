@@ -13,6 +13,7 @@ from typing import Final
 
 from harness.prompt.boundary import TOKEN, disarmed
 from harness.prompt.facts import AgentFacts, Mode, TurnFacts
+from harness.prompt.hygiene import whole
 from harness.prompt.sections import place, work
 from harness.prompt.sections import turn as of_turn
 from harness.prompt.sections.joining import lines
@@ -137,7 +138,7 @@ def build_agent_system_prompt(agent: AgentFacts, turn: TurnFacts) -> SystemPromp
 def _hashable(agent: AgentFacts) -> AgentFacts:
     try:
         hash(agent)
-    except TypeError:
+    except Exception:  # a value may be anybody's object, and its hash may raise whatever it likes
         return sound(agent)
     return agent
 
@@ -152,9 +153,10 @@ def _stable(agent: AgentFacts) -> tuple[AgentFacts, str, tuple[Rendered, ...]]:
 
 def _rendered(found: Iterable[tuple[str, frozenset[Mode], str]], *, stable: bool) -> Iterable[Rendered]:
     # Nobody's text may hold the marker: a prompt has just one place where it is divided.
-    return (Rendered(name, stable, disarmed(text)) for name, _, text in found if text)
+    # Nor half a character, which no request could carry.
+    return (Rendered(name, stable, whole(disarmed(text))) for name, _, text in found if text)
 
 
 def _known_model(facts: TurnFacts) -> tuple[Rendered, ...]:
     text = of_turn.identity_line(facts.runtime.model)
-    return (Rendered("model", False, disarmed(text)),) if text else ()
+    return (Rendered("model", False, whole(disarmed(text))),) if text else ()

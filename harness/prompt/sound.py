@@ -8,6 +8,7 @@ converted, any other one becomes the field's default, and a part that cannot be 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from enum import Enum
+from functools import cache
 from pathlib import PurePath
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -17,6 +18,10 @@ _Check: TypeAlias = Callable[[object], object]
 _Plain: TypeAlias = frozenset[type]
 _AS_TEXT: Final = (int, float, PurePath)
 """What becomes a text by itself; a list or an object would only show how it is made."""
+
+
+LARGEST: Final = 2**63 - 1
+"""The largest whole number that a fact can be; no process, depth or size is beyond it."""
 
 
 class _UnsoundError(Exception):
@@ -40,22 +45,20 @@ def sound(facts: Facts) -> Facts:
     return cast("Facts", replace(cast("Any", facts), **changed)) if changed else facts
 
 
-_LOOKS: dict[type, tuple[tuple[str, _Plain, _Check], ...]] = {}
-"""Made once for each kind of facts, of which there are as many as classes: it remembers no prompt."""
-
-
+@cache
 def _checks(kind: type) -> tuple[tuple[str, _Plain, _Check], ...]:
-    """For each field its name, the types of values that need no look, and the look at any other."""
-    found = _LOOKS.get(kind)
-    if found is None:
-        hints = get_type_hints(kind)
-        found = tuple(
-            (each.name, _plain_of(hints[each.name]), _or_default(_check_of(hints[each.name]), each))
-            for each in fields(cast("Any", kind))
-            if each.init
-        )
-        _LOOKS[kind] = found
-    return found
+    """For each field its name, the types of values that need no look, and the look at any other.
+
+    Made once for each kind of facts, of which there are as many as classes: it remembers no prompt.
+    """
+    found = [each for each in fields(cast("Any", kind)) if each.init]
+    # Few modules write their types as texts, and to look at those takes as long as all the rest.
+    hints: Mapping[str, Any] = get_type_hints(kind) if any(isinstance(each.type, str) for each in found) else {}
+    types = [hints.get(each.name, each.type) for each in found]
+    return tuple(
+        (each.name, _plain_of(kind), _or_default(_check_of(kind), each))
+        for each, kind in zip(found, types, strict=True)
+    )
 
 
 def _or_default(check: _Check, of: "Field[Any]") -> _Check:
@@ -71,14 +74,16 @@ def _or_default(check: _Check, of: "Field[Any]") -> _Check:
     return checked
 
 
+@cache
 def _plain_of(kind: object) -> _Plain:
-    if isinstance(kind, type) and (kind in (str, bool, int, NoneType) or issubclass(kind, Enum)):
+    if isinstance(kind, type) and (kind in (str, bool, NoneType) or issubclass(kind, Enum)):
         return frozenset({kind})
     if get_origin(kind) in (Union, UnionType):
         return frozenset[type]().union(*map(_plain_of, get_args(kind)))
     return frozenset()
 
 
+@cache
 def _check_of(kind: object) -> _Check:
     origin = get_origin(kind)
     if kind is str:
@@ -100,12 +105,19 @@ def _check_of(kind: object) -> _Check:
 
 def _text(value: object) -> str:
     if isinstance(value, str):
-        return value
-    return str(value) if isinstance(value, _AS_TEXT) and not isinstance(value, bool) else ""
+        return str.__str__(value)  # also of a kind of its own, which may refuse to be compared
+    if isinstance(value, bool) or not isinstance(value, _AS_TEXT):
+        return ""
+    try:
+        return str(value)
+    except ValueError:  # a number of more digits than Python writes
+        return ""
 
 
 def _number(kind: type) -> _Check:
     def checked(value: object) -> object:
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise _UnsoundError
         if type(value) is kind:
             return value
         if isinstance(value, int | float) and value == value and abs(value) != float("inf"):
@@ -120,7 +132,7 @@ def _one_of(choices: Mapping[Any, Any]) -> _Check:
         try:
             if value in choices:
                 return choices[value]
-        except TypeError:  # what has no hash is none of them
+        except Exception:  # what has no hash, or fails when it is asked for it, is none of them
             raise _UnsoundError from None
         plain = value.strip().lower() if isinstance(value, str) else None
         if plain in choices:
@@ -178,8 +190,15 @@ def _elements(value: object, *, pairs: bool) -> Sequence[object]:
         given = cast("Mapping[object, object]", value)
         return tuple(given.items()) if pairs else tuple(given)
     if isinstance(value, set | frozenset):
-        return sorted(cast("set[object]", value), key=repr)
+        return sorted(cast("set[object]", value), key=_sortable)
     return _row(value)
+
+
+def _sortable(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # anybody's object: whatever it raises costs its place and no prompt
+        return ""
 
 
 def _row(value: object) -> Sequence[object]:

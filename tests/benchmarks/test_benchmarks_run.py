@@ -140,3 +140,26 @@ def test_the_data_says_the_same_as_the_table() -> None:
             {"metric": "peak_memory", "measured": 46.2, "limit": 45.0, "held": False},
         ],
     }
+
+
+MEMORY = """
+import sys
+from benchmarks import prompt
+def held():
+    modules = [module for name, module in sys.modules.items() if name.startswith("harness.prompt")]
+    found = {f"{module.__name__}.{name}": each for module in modules for name, each in vars(module).items()}
+    dicts = {name: len(each) for name, each in found.items() if type(each) is dict}
+    return dicts | {name: each.cache_info().currsize for name, each in found.items() if hasattr(each, "cache_info")}
+before = held()
+prompt.build_agent_system_prompt(prompt.agent(), prompt.turn(0))
+during = held()
+prompt.forget()
+print(before != during, before == held())
+"""
+"""Whether a renderer remembers anything, and forgets all of it."""
+
+
+def test_a_cold_renderer_remembers_nothing_at_all() -> None:
+    """Else the row would be quicker than the first prompt of a process."""
+    done = subprocess.run([sys.executable, "-c", MEMORY], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"

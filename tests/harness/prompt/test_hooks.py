@@ -75,6 +75,27 @@ async def test_a_hook_that_does_not_come_back_is_given_up_waiting_or_not() -> No
     )
 
 
+async def test_a_hook_that_wants_to_end_the_process_ends_no_turn() -> None:
+    def leaves(_: HookContext) -> HookResult:
+        raise SystemExit(3)
+
+    async def leaves_later(_: HookContext) -> HookResult:
+        raise SystemExit(3)
+
+    hooks = PromptHooks()
+    hooks.register(leaves, name="one")
+    hooks.register(leaves_later, name="two")
+    found = await hooks.run(CONTEXT)
+    assert found == Changed(
+        CONTEXT.prompt,
+        "hi",
+        (
+            "The hook one failed (EndedError: raised SystemExit); its changes are left out.",
+            "The hook two failed (EndedError: raised SystemExit); its changes are left out.",
+        ),
+    )
+
+
 async def test_a_hook_whose_texts_are_none_is_told_and_changes_nothing() -> None:
     hooks = PromptHooks()
     hooks.register(lambda _: HookResult(system_prompt=None), name="none")  # type: ignore[arg-type]

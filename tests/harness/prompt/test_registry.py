@@ -90,6 +90,40 @@ def test_an_extension_that_fails_costs_only_its_own_lines() -> None:
     ]
 
 
+def test_an_extension_is_found_under_its_name_in_any_spelling() -> None:
+    extensions = Extensions(
+        providers=((" OpenAI ", lambda _: Contribution(stable_prefix="p")),),
+        channel_hints=(("Telegram", lambda _: ["hint"]),),
+    )
+    asked = Asked(extensions)
+    assert asked.contributions(replace(CONTEXT, provider="openai")) == [Contribution(stable_prefix="p")]
+    assert asked.hints(ChannelContext(channel="telegram", agent="pell")) == ("hint",)
+    assert asked.hints(ChannelContext(channel="TELEGRAM", agent="pell")) == ("hint",)
+
+
+def test_an_extension_that_wants_to_end_the_process_ends_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaving(_: object) -> object:
+        raise SystemExit(3)
+
+    asked = Asked(Extensions(providers=(("acme", leaving),), memory=(("atlas", lambda _: ["a"]), ("wiki", leaving))))
+    assert asked.contributions(CONTEXT) == []
+    assert asked.memory_lines(MemoryContext(tools=frozenset())) == ("a",)
+    assert asked.problems == [
+        "The extension provider acme failed (SystemExit: 3); it is left out.",
+        "The extension memory wiki failed (SystemExit: 3); it is left out.",
+    ]
+
+    def load(_: EntryPoint) -> object:
+        raise SystemExit(3)
+
+    monkeypatch.setattr(EntryPoint, "load", load)
+    assert installed(lambda group: points(group)[:1]).problems == (
+        "The extension acme (acme_gateway:contribute) cannot be loaded: it ended the process.",
+        "The extension matrix (acme_gateway:hints) cannot be loaded: it ended the process.",
+        "The extension wiki (acme_gateway:lines) cannot be loaded: it ended the process.",
+    )
+
+
 def test_a_provider_is_asked_without_the_turn_for_what_is_to_stay_and_with_it_for_the_end() -> None:
     """S07, S28."""
     seen: list[ProviderContext] = []
