@@ -34,6 +34,7 @@ TOOLS: Final = (*CORE, "memory_search", "memory_get")
 """What a gateway offers every agent when nobody says otherwise."""
 ABOVE: Final = "system prompt, above the cache boundary"
 BELOW: Final = "system prompt, below the cache boundary"
+WHOLE: Final = "system prompt, which has no cache boundary"
 MESSAGE: Final = "the message"
 
 

@@ -11,7 +11,7 @@ import anyio
 import typer
 from rich.text import Text
 
-from codex_bridge.cli.composing import ABOVE, BELOW, Backend, Chat, Look, embedded, now, on_codex
+from codex_bridge.cli.composing import ABOVE, BELOW, WHOLE, Backend, Chat, Look, embedded, now, on_codex
 from codex_bridge.cli.options import CHANNEL, apart, like, only
 from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console, table
@@ -20,7 +20,7 @@ from harness.errors import HarnessError
 from harness.inbound import ChatKind
 from harness.layers import LeftOut
 from harness.plain import in_workspace
-from harness.prompt.boundary import MARKER
+from harness.prompt.boundary import MARKER, split
 from harness.prompt.facts import Mode
 from harness.prompt.render import digest_of
 from harness.testing.scenarios import FILE, UnknownScenarioError, find_scenario
@@ -172,7 +172,11 @@ async def compose(look: Look, backend: Backend) -> Shown:
         return Shown(backend, parts, plan.left_out, whole, (), found.report.as_data())
     inside = await embedded(look)
     made = inside.made
-    parts = tuple(Part(each.name, ABOVE if each.stable else BELOW, each.text) for each in made.prompt.sections)
+    halves = split(made.prompt.text) is not None
+    parts = tuple(
+        Part(each.name, (ABOVE if each.stable else BELOW) if halves else WHOLE, each.text)
+        for each in made.prompt.sections
+    )
     account = inside.account.as_data()
     return Shown(backend, parts, inside.composition.left_out, made.prompt.text, made.problems, account)
 

@@ -14,7 +14,7 @@ import anyio
 from rich.text import Text
 
 from codex_bridge.binary import CodexBinary, find_codex
-from codex_bridge.cli.composing import Look, now, on_codex
+from codex_bridge.cli.composing import Look, embedded, now, on_codex
 from codex_bridge.cli.last_prompt import LastPrompt, LastPrompts
 from codex_bridge.cli.setup import (
     STORE,
@@ -34,7 +34,9 @@ from codex_bridge.errors import BinaryNotFoundError, ServerTooOldError
 from codex_bridge.home import Home, agent_dir, child_environment, login_command, state_dir
 from codex_bridge.versions import version_of
 from harness.errors import StoreError, WorkspaceError
+from harness.prompt.account import PromptAccount
 from harness.report import Fitting, PromptReport, tokens
+from harness.settings.agent import ModelSettings
 from harness.store.bindings import listed
 from harness.store.bound import Listed
 from harness.workspace.folder import check_folder
@@ -59,6 +61,8 @@ class Status:
     last: LastPrompt | None
     next: PromptReport | None
     """What the owner's next message would carry; None without a workspace."""
+    system_prompt: PromptAccount | None
+    """Of the prompt that a harness other than Codex would send with it; None where the agent's model runs on Codex."""
     problems: tuple[str, ...]
     """One sentence for each thing that could not be looked at or is not as it should be."""
 
@@ -98,10 +102,13 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
         conversations = listed(folder / STORE)
     except StoreError as error:
         problems.append(str(error))
-    upcoming = None
+    upcoming, system_prompt = None, None
+    next_look = Look(settings=settings, threads=found.threads, at=now())
     try:
         check_folder(settings.workspace)
-        upcoming = anyio.run(on_codex, Look(settings=settings, threads=found.threads, at=now())).report
+        upcoming = anyio.run(on_codex, next_look).report
+        if runs_elsewhere(settings.models):
+            system_prompt = anyio.run(embedded, next_look).account
     except WorkspaceError as error:
         problems.append(str(error))
     version = _version(binary, home, found.codex.app_server.clear_env) if binary else ""
@@ -114,6 +121,7 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
         conversations=tuple(conversations),
         last=LastPrompts(folder).read(),
         next=upcoming,
+        system_prompt=system_prompt,
         problems=tuple(problems),
     )
 
@@ -150,6 +158,11 @@ def as_data(status: Status) -> dict[str, Any]:
             ],
             "notices": list(status.next.notices),
         },
+        "systemPrompt": None if status.system_prompt is None else {
+            "units": status.system_prompt.units, "tokens": tokens(status.system_prompt.units),
+            "hash": status.system_prompt.digest,
+            "stable": {"units": status.system_prompt.stable_units, "hash": status.system_prompt.stable_digest},
+        },
         "problems": list(status.problems),
     }  # fmt: skip
 
@@ -172,6 +185,7 @@ def _show(status: Status) -> None:
         ("last prompt", _last(status.last)),
         ("next prompt", _next(status.next)),
         ("files", _files(status.next)),
+        *([("system prompt", _system_prompt(status.system_prompt))] if status.system_prompt else []),
     ]  # fmt: skip
     out.print(table("Status", ("what", "how it is"), rows))
     out.print()
@@ -193,6 +207,15 @@ def _last(last: LastPrompt | None) -> str:
     if last is None:
         return "none was sent from this command line"
     return f"{_sized(last.units)} for {last.session_key}, {last.at}"
+
+
+def runs_elsewhere(models: ModelSettings) -> bool:
+    """Whether the configuration has the agent's model run on another harness than Codex."""
+    return models.harness_ids.get(models.primary or "", "auto").strip().lower() not in ("auto", "codex")
+
+
+def _system_prompt(account: PromptAccount) -> str:
+    return f"{_sized(account.units)} off Codex, stable {account.stable_units:,}, sha256 {account.stable_digest[:16]}"
 
 
 def _next(report: PromptReport | None) -> str:

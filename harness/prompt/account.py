@@ -12,8 +12,8 @@ from harness.inventory import Inventory
 from harness.layers import Composition, Layer, LayerName, LeftOut
 from harness.prompt.boundary import disarmed
 from harness.prompt.facts import ContextDoc
-from harness.prompt.hygiene import literal
 from harness.prompt.render import Rendered, SystemPrompt, digest_of
+from harness.prompt.sections.headings import file_heading
 from harness.units import utf16_units
 
 
@@ -138,7 +138,7 @@ _FILES: Final = ("project_context", "dynamic_context")
 def _held(prompt: SystemPrompt, files: Iterable[ContextDoc]) -> tuple[ContextDoc, ...]:
     """Those of the files whose heading stands in the prompt."""
     shown = {line for each in prompt.sections if each.name in _FILES for line in each.text.splitlines()}
-    return tuple(doc for doc in files if f"## {disarmed(literal(doc.path))}" in shown)
+    return tuple(doc for doc in files if disarmed(file_heading(doc.path)) in shown)
 
 
 def _line(section: Rendered) -> SectionLine:

@@ -66,8 +66,6 @@ READ: Final = {
 
 IDLE: Final = {
     "ModelSettings.fallbacks": "agents.defaults.model.fallbacks",
-    "ModelSettings.harness_ids": "agents.defaults.models.*.agentRuntime.id",
-    "ModelSettings.reasoning": "agents.defaults.reasoningDefault",
     "TimeSettings.host_timezone": "agents.defaults.envelopeTimezone",
     "TimeSettings.envelope_timezone": "agents.defaults.envelopeTimezone",
     "TimeSettings.envelope_timestamp": "agents.defaults.envelopeTimestamp",

@@ -107,6 +107,14 @@ def test_the_mode_is_the_turns_or_the_one_asked_for(place: Path, arguments: list
     assert ("tooling" in names, "messaging" in names) == (mode > 1, mode > 2)
 
 
+def test_a_prompt_without_a_boundary_is_shown_without_one(place: Path) -> None:
+    """Who the agent is, and the model: nothing else that could be above or below."""
+    whole = "system prompt, which has no cache boundary"
+    parts = data(place, "--mode", "none", "--model", "acme/rocket")["parts"]
+    assert [(part["name"], part["place"]) for part in parts] == [("identity", whole), ("model", whole)]
+    assert MARKER not in run(place, "prompt", "--mode", "none", "--model", "acme/rocket")
+
+
 def test_a_scenario_brings_its_workspace_words_and_model(place: Path) -> None:
     found = data(place, "--scenario", "telegram-direct", "--harness", "codex")
     assert {part["name"] for part in found["parts"]} == {

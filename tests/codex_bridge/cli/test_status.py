@@ -70,6 +70,29 @@ def test_a_home_without_a_login_names_the_command_that_signs_that_home_in(place:
     assert f"notsignedin:runcodex-bridgelogin--codex-home{theirs}last" in of_theirs
 
 
+@pytest.mark.parametrize(("harness", "shown"), [("codex", False), ("auto", False), ("openclaw", True)])
+def test_the_system_prompt_is_accounted_for_where_the_model_does_not_run_on_codex(
+    place: Path, harness: str, shown: bool
+) -> None:
+    """S62: size and hash of what the embedded harness would send."""
+    config = json.dumps(
+        {
+            "agents": {
+                "list": [{"id": "pell", "model": "acme/rocket", "workspace": "~/w"}],
+                "defaults": {"models": {"acme/rocket": {"agentRuntime": {"id": harness}}}},
+            }
+        }
+    )
+    (place / ".openclaw" / "openclaw.json").write_text(config, encoding="utf-8")
+    found = data(place)["systemPrompt"]
+    told = CliRunner().invoke(app, ["prompt", "--harness", "embedded", "--json"])
+    account = json.loads(told.stdout)["account"]
+    expected = {"units": account["units"], "tokens": tokens(account["units"]), "hash": account["hash"]}
+    assert found == ({**expected, "stable": account["stable"]} if shown else None)
+    line = rows(place).get("system", "")
+    assert (account["stable"]["hash"][:16] in line) is shown
+
+
 async def bind(path: Path) -> None:
     async with bindings_at(path) as bindings:
         await bindings.put(Binding("codex", LAST.session_key, "thread-1"))
@@ -104,6 +127,7 @@ def test_all_that_is_known_is_shown(place: Path) -> None:
             "units": 1_234,
             "tokens": 309,
         },
+        "systemPrompt": None,
         "problems": [],
     }
     assert (conversation["sessionKey"], conversation["thread"]) == ("agent:pell:telegram:direct:7", "thread-1")

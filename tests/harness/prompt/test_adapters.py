@@ -20,10 +20,11 @@ from harness.plain import plain_settings
 from harness.prompt.account import account_of
 from harness.prompt.adapters import Adapter, Assembled, LiveFacts, assemble
 from harness.prompt.boundary import split
-from harness.prompt.config import resolve_agent_system_prompt_config
+from harness.prompt.config import configured, resolve_agent_system_prompt_config
 from harness.prompt.contributions import Contribution
 from harness.prompt.facts import (
     ChatFacts,
+    ContextDoc,
     Delivery,
     Elevation,
     MessageFacts,
@@ -533,6 +534,16 @@ async def test_the_tone_of_the_overlay_depends_on_the_provider(
     made = assemble(Adapter.EMBEDDED, chosen, await gathered(chosen), facts)
     assert CONTRACT in made.prompt.text
     assert (FRIENDLY in made.prompt.text) is friendly
+
+
+async def test_the_account_finds_a_file_whose_path_reads_like_a_heading(settings: AgentSettings) -> None:
+    """Its heading is another one then, and it is counted all the same."""
+    made = assemble(Adapter.EMBEDDED, settings, await gathered(settings), live())
+    docs = tuple(ContextDoc(path, "twelve units") for path in ("Safety", "Runtime ##", " ", "x\ud83e.md", "x.md"))
+    prompt = configured(replace(made.agent, files=docs), made.turn, None)
+    account = account_of(prompt, (*docs, ContextDoc("gone.md", "twelve units")))
+    assert [line.path for line in account.files] == [doc.path for doc in docs]
+    assert account.files_units == 12 * len(docs)
 
 
 async def test_the_account_counts_sections_and_files(settings: AgentSettings) -> None:
