@@ -30,7 +30,7 @@ from codex_bridge.home import login_command
 from codex_bridge.lanes import LANE_OF, Lane, Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
-from codex_bridge.params import ThreadSettings, turn_start
+from codex_bridge.params import ThreadSettings, now_said, of_round, turn_start
 from codex_bridge.process import Launch, Server
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.rules import OVERRIDE, is_overridden
@@ -357,7 +357,8 @@ class CodexHarness:
         if not capabilities.honours_mode_text(model):
             turn.route(copied=turn.lanes.copied, hears_mode=False)
         before = thread.holds
-        now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard)
+        said, ended = now_said(before.said, turn.lanes.standing, thread.context_round)
+        now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard, said=said)
         changed = changes(thread, now, turn.lanes)
         with_context = bool(now.context) and now.context != before.context
         params = turn_start(
@@ -367,7 +368,7 @@ class CodexHarness:
             self._settings.threads,
             with_context=with_context,
             changed=changed,
-            ended=thread.added - turn.lanes.standing.keys(),
+            ended=ended,
             context_round=thread.context_round,
         )
         _tell_detours(turn, thread, model)
@@ -383,7 +384,7 @@ class CodexHarness:
                 started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
             except (CallTimeoutError, UnreadableAnswerError) as error:
                 if not await self._adopted(turn, ledger):
-                    thread.holds = before
+                    thread.holds = _perhaps(before, now)
                     ledger.give_up(f"Codex did not begin this turn: {error}.")
                     await self._stop(turn)  # it may run all the same
                     raise
@@ -393,7 +394,6 @@ class CodexHarness:
                 raise
             else:
                 turn.push(ledger.accept(started.turn))
-            thread.added = frozenset(turn.lanes.standing)
             if turn.stopped:
                 await self._stop(turn)
 
@@ -406,14 +406,24 @@ class CodexHarness:
         return ledger.state is not State.OPENING
 
     async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> bool:
-        """Take a turn out of its thread again, while nobody else can begin one; what fails leaves it where it is."""
+        """Take a turn out of its thread again, while nobody else can begin one; tells whether it surely is.
+
+        What is not known to be still there counts as taken, so that it is said once more and not missed.
+        """
         params = ThreadRevertParams(thread_id=result.conversation, before_turn_id=result.turn)
-        try:
-            await connection.server.client.call(THREAD_REVERT, params, deadline=REVERT_DEADLINE)
-        except CodexError as error:
-            logger.warning("a quiet turn stays in its conversation: %s", error)
-            return False
-        thread.holds, thread.added = before, frozenset()
+        now = thread.holds
+        with anyio.CancelScope(shield=True):
+            thread.holds = _perhaps(before, now)
+            try:
+                await connection.server.client.call(THREAD_REVERT, params, deadline=REVERT_DEADLINE)
+            except RpcError as error:
+                logger.warning("a quiet turn stays in its conversation: %s", error)
+                thread.holds = now
+                return False
+            except CodexError as error:
+                logger.warning("whether a quiet turn stays in its conversation is not known: %s", error)
+                return False
+            thread.holds = before
         return True
 
     async def _stop(self, turn: CodexTurn) -> None:
@@ -552,10 +562,12 @@ class CodexHarness:
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
             thread = connection.threads[key]
-            thread.holds = replace(thread.began, heard=thread.holds.heard)
+            said = thread.holds.said
             if not connection.server.capabilities.remembers_context:
-                thread.added = frozenset()
+                # It says none of it again, save what is new to the turn that begins with the compaction (measured).
+                said = of_round(said, thread.context_round)
                 thread.context_round += 1
+            thread.holds = replace(thread.began, heard=thread.holds.heard, said=said)
             self._group.start_soon(self._threads.store, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
@@ -595,6 +607,11 @@ def _vanishes(turn: CodexTurn, result: TurnResult, allowed: Callable[[TurnResult
     returning = sum(map(utf16_units, turn.lanes.standing.values()))
     removed = utf16_units(turn.lanes.turn_input) + utf16_units(result.text) + utf16_units(turn.lanes.turn_context)
     return bool(result.turn) and allowed(result, removed, returning)
+
+
+def _perhaps(before: Holds, now: Holds) -> Holds:
+    """What a conversation holds for sure that was told what `now` says, or was not; and all that may have to end."""
+    return replace(before, said=" ".join(sorted({*before.said.split(), *now.said.split()})))
 
 
 def _in_the_way(beat: CodexTurn, message: CodexTurn) -> bool:

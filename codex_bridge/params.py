@@ -3,7 +3,7 @@
 Pure. Every request of a turn is built here, so that no field can be forgotten in one of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from types import MappingProxyType
@@ -160,15 +160,14 @@ def turn_start(
         settings: What its commands may do.
         with_context: Quote the files of the context block before the words.
         changed: Texts that took the place of those that the conversation began with, by name.
-        ended: Keys of entries of the turn before that hold no longer.
-        context_round: How often the server has forgotten the additional context. It says an entry again only under
-            another key or with another text (protocol reference, 3.7).
+        ended: Keys of entries of the turn before that hold no longer, as they were said.
+        context_round: See `in_round`.
     """
-    suffix = f"_r{context_round}" if context_round else ""
+    once = {**entries(CHANGED_KEY, changed), **lanes.turn_once}
     added = {
-        **{f"{key}{suffix}": text for key, text in lanes.standing.items()},
-        **{f"{key}{suffix}": OVER for key in sorted(ended)},
-        **{f"{key}{suffix}": text for key, text in {**entries(CHANGED_KEY, changed), **lanes.turn_once}.items()},
+        **{in_round(key, context_round): text for key, text in lanes.standing.items()},
+        **dict.fromkeys(sorted(ended), OVER),
+        **{in_round(key, context_round): text for key, text in once.items()},
     }
     context = {key: ContextEntry(kind=_kind_of(key), value=text) for key, text in added.items()}
     context |= {key: ContextEntry(kind="untrusted", value=text) for key, text in lanes.turn_quoted.items()}
@@ -203,6 +202,36 @@ def _with_tier(params: Tiered, settings: ThreadSettings) -> Tiered:
 def _kind_of(key: str) -> ContextKind:
     """Whose words stand under a key; what ends the words of people outside has no more weight than they had."""
     return "untrusted" if key.startswith(f"{NAMED_KEY}_") else "application"
+
+
+def in_round(key: str, context_round: int) -> str:
+    """The key of an entry once the server has forgotten the additional context so often.
+
+    It says an entry again only under another key or with another text (protocol reference, 3.7).
+    """
+    return f"{key}_r{context_round}" if context_round else key
+
+
+def of_round(said: str, context_round: int) -> str:
+    """Those of some names that were said in a round; a compaction leaves none of an earlier one."""
+    return " ".join(name for name in said.split() if in_round(_key_of(name), context_round) == name)
+
+
+def now_said(said: str, added: Iterable[str], context_round: int) -> tuple[str, frozenset[str]]:
+    """What a conversation has heard under names once a turn with these keys has begun, and the names that it ends.
+
+    A name of an earlier round ends with its key: the text of today stands under another name, which ends only itself.
+    """
+    keys = frozenset(added)
+    now = {in_round(key, context_round) for key in keys}
+    before = set(said.split()) - now
+    ended = frozenset(name for name in before if _key_of(name) not in keys)
+    return " ".join(sorted(now | (before - ended))), ended
+
+
+def _key_of(name: str) -> str:
+    key, mark, context_round = name.rpartition("_r")
+    return key if mark and context_round.isdigit() else name
 
 
 @cache

@@ -43,8 +43,6 @@ class OpenThread:
     """Whether turns came before, so that a fresh thread would hold less."""
     context_round: int = 0
     """How often the server has forgotten the additional context of this thread."""
-    added: frozenset[str] = frozenset()
-    """Keys of the entries of the last turn that hold until they are contradicted."""
     told_override: bool = False
     """Whether the operator knows of the override file that stands in the workspace."""
     told: tuple[str, ...] = ()

@@ -500,14 +500,22 @@ def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, str]:
     return found
 
 
-def holds_of(lanes: LanePlan, *, tools: str = "", heard: int = 0) -> Holds:
-    """What a conversation holds that was told everything of these lanes, and has these tools and heard so much."""
+def holds_of(lanes: LanePlan, *, tools: str = "", heard: int = 0, said: str = "") -> Holds:
+    """What a conversation holds that was told everything of these lanes, and has these tools and heard so much.
+
+    Args:
+        lanes: What it was told.
+        tools: See `Holds`.
+        heard: See `Holds`.
+        said: See `Holds`.
+    """
     return Holds(
         context=digest_of(lanes.turn_context),
         rules=_rules_of(lanes),
         developer=digest_of(lanes.developer_without_rules),
         tools=tools,
         heard=heard,
+        said=said,
     )
 
 

@@ -19,7 +19,7 @@ from harness.store.transcript import Spoken, TranscriptLimits, append, last_of, 
 
 logger = logging.getLogger(__name__)
 
-_COLUMNS: Final = "conversation, carried, rules, developer, tools, heard, cwd, model, provider, account, loading"
+_COLUMNS: Final = "conversation, carried, rules, developer, tools, heard, said, cwd, model, provider, account, loading"
 
 _PASSING: Final = frozenset(
     {errno.EACCES, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EPERM, errno.EROFS}
@@ -231,8 +231,8 @@ def listed(path: Path) -> list[Listed]:
 
 
 def _binding(backend: str, session_key: str, row: tuple[object, ...]) -> Binding:
-    conversation, carried, rules, developer, tools, heard, *basis = map(str, row)
-    holds = Holds(carried, rules, developer, tools, int(heard))
+    conversation, carried, rules, developer, tools, heard, said, *basis = map(str, row)
+    holds = Holds(carried, rules, developer, tools, int(heard), said)
     return Binding(backend, session_key, conversation, holds, Basis(*basis))
 
 
@@ -240,7 +240,7 @@ def _put(connection: sqlite3.Connection, binding: Binding, *, heard: int | None 
     holds, basis = binding.holds, binding.basis
     connection.execute(
         f"INSERT OR REPLACE INTO bindings (backend, session_key, used_at, {_COLUMNS})"  # noqa: S608 - our own names
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             binding.backend,
             binding.session_key,
@@ -251,6 +251,7 @@ def _put(connection: sqlite3.Connection, binding: Binding, *, heard: int | None 
             holds.developer,
             holds.tools,
             holds.heard if heard is None else heard,
+            holds.said,
             basis.cwd,
             basis.model,
             basis.provider,

@@ -20,6 +20,8 @@ class Holds:
     """Of the tools that were registered with it; empty for none."""
     heard: int = 0
     """The number of the last row of the chat's transcript that it knows."""
+    said: str = ""
+    """Names, with blanks between, under which it was told what holds until something else is said under them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ CREATE TABLE bindings (
     developer TEXT NOT NULL DEFAULT '',
     tools TEXT NOT NULL DEFAULT '',
     heard INTEGER NOT NULL DEFAULT 0,
+    said TEXT NOT NULL DEFAULT '',
     cwd TEXT NOT NULL DEFAULT '',
     model TEXT NOT NULL DEFAULT '',
     provider TEXT NOT NULL DEFAULT '',
@@ -60,6 +61,8 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE bindings ADD COLUMN used_at REAL NOT NULL DEFAULT 0",
         _TRANSCRIPT,
     ),
+    # 4: what a conversation was told under names, to be contradicted when it ends.
+    ("ALTER TABLE bindings ADD COLUMN said TEXT NOT NULL DEFAULT ''",),
 )
 """What brings a store of version N - 1 to version N."""
 _CHECKS: Final = (

@@ -13,8 +13,9 @@ from codex_bridge.client import Client
 from codex_bridge.errors import AdoptionError
 from codex_bridge.home import Home
 from codex_bridge.turn import CodexTurn
+from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.store.bindings import Bindings, bindings_at
-from harness.turns import Notice, Outcome
+from harness.turns import Notice, Outcome, TurnRequest, TurnResult
 from tests.support.serving import LIMIT, executable
 from tests.support.turns import harness_on_fake, launch, words
 
@@ -146,3 +147,23 @@ async def test_a_server_that_is_newer_than_all_that_is_known_is_told_of_once_wit
         assert server is not None
     assert server.version.warning.startswith("Codex 0.999.0 is newer than")
     assert notices == [[server.version.warning], []]
+
+
+async def test_a_turn_that_the_server_refuses_to_take_back_is_not_said_again(tmp_path: Path) -> None:
+    memory = Layer(LayerName.MEMORY, "MEMORY.md", Lifetime.THREAD, Trust.OWNER, "The boat is blue.")
+
+    def with_memory(text: str) -> TurnRequest:
+        request = words(text)
+        return replace(request, composition=Composition((memory, *request.composition.layers), ()))
+
+    def may_vanish(_result: TurnResult, _removed: int, _returning: int) -> bool:
+        return True
+
+    async with harness_on_fake(tmp_path) as harness:
+        asked = [harness.start(replace(with_memory("echo a"), may_vanish=may_vanish))]
+        await asked[0].result()
+        asked.append(harness.start(with_memory("echo b")))
+        await asked[1].result()
+    inputs = [turn.sent[-1].to_wire()["input"] for turn in asked]
+    assert [len(texts) if isinstance(texts, list) else texts for texts in inputs] == [2, 1]
+    assert not asked[0].vanished

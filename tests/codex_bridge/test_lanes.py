@@ -19,7 +19,7 @@ from codex_bridge.lanes import (
     chunks,
     plan,
 )
-from codex_bridge.params import ThreadSettings, thread_resume, thread_start, turn_start
+from codex_bridge.params import ThreadSettings, now_said, of_round, thread_resume, thread_start, turn_start
 from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import SandboxMode, ThreadOpened
 from codex_bridge.wording import (
@@ -432,7 +432,7 @@ def test_a_model_that_does_not_see_the_mode_gets_each_layer_as_additional_contex
         OPENED,
         ThreadSettings(),
         changed={"rules": "new rules"},
-        ended=frozenset({"gateway_turn_20_heartbeat_01"}),
+        ended=frozenset({"gateway_turn_20_heartbeat_01_r1"}),
         context_round=2,
     ).to_wire()
     assert isinstance(later["additionalContext"], dict)
@@ -440,9 +440,20 @@ def test_a_model_that_does_not_see_the_mode_gets_each_layer_as_additional_contex
         "gateway_turn_10_about_01_r2": ADDED_INTRO,
         "gateway_turn_30_persona_01_r2": PERSONA_INTRO,
         "gateway_turn_31_soul_01_r2": "## SOUL.md\n\ndry",
-        "gateway_turn_20_heartbeat_01_r2": OVER,
+        "gateway_turn_20_heartbeat_01_r1": OVER,
         "gateway_changed_rules_01_r2": "new rules",
     }
+
+
+def test_a_name_ends_with_its_layer_also_when_the_server_forgot_in_between() -> None:
+    beat, soul = "gateway_turn_20_heartbeat_01", "gateway_turn_31_soul_01"
+    said, ended = now_said("", (beat, soul), 0)
+    assert (said, ended) == (f"{beat} {soul}", frozenset())
+    later, ended = now_said(of_round(said, 0), (beat, soul), 1)
+    assert (later, ended) == (f"{beat} {beat}_r1 {soul} {soul}_r1", frozenset())
+    assert now_said(later, (soul,), 1) == (f"{soul} {soul}_r1", {beat, f"{beat}_r1"})
+    assert of_round(later, 1) == f"{beat}_r1 {soul}_r1"
+    assert now_said(later, (), 1) == ("", set(later.split()))
 
 
 @given(st.text(max_size=300).map(lambda text: text * 60))

@@ -1,7 +1,7 @@
 """Heartbeats and scheduled runs on the real binary: in the chat's conversation, and beside it."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,12 +12,15 @@ import pytest
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import HEARTBEAT_GRACE
 from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.client import Client
+from codex_bridge.errors import CallTimeoutError
 from codex_bridge.lanes import NOT_APART, UNHEARD
 from codex_bridge.loopback.recorder import RecordedRequest
-from codex_bridge.loopback.script import Action, CallTool, Reply, Wait, always, in_turn, say
+from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, Wait, always, in_turn, say
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.base import Method, Received, Sent
-from codex_bridge.wire.requests import ThreadResumeParams, ThreadStartParams, TurnStartParams
+from codex_bridge.wire.requests import THREAD_REVERT, ThreadResumeParams, ThreadStartParams, TurnStartParams
+from codex_bridge.wording import OVER
 from harness.heartbeat import (
     Alert,
     Ended,
@@ -35,7 +38,7 @@ from harness.memory.index import MemoryIndex
 from harness.plain import plain_settings
 from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox
-from harness.turns import Outcome
+from harness.turns import Outcome, TurnResult
 from tests.support.real import beat_of, count, message, places, stage
 
 PERSONAL = ("AGENTS_M11", "TOOLS_M55", "SOUL_M22", "IDENT_M33", "USER_M44", "SKILL_M88", "MEM_M77", "HEART_M66")
@@ -367,3 +370,85 @@ async def test_what_the_owner_said_is_in_no_request_of_a_heartbeat_that_a_group_
 
 def starts(request: RecordedRequest, text: str) -> bool:
     return request.parts()[-1].text.startswith(text)
+
+
+def always_vanish(_result: TurnResult, _removed: int, _returning: int) -> bool:
+    return True
+
+
+def in_force(request: RecordedRequest, name: str) -> list[str]:
+    """What was last said under names that begin so; what has ended is left out."""
+    said: dict[str, str] = {}
+    for part in request.parts():
+        tag, _, text = part.text.partition(">")
+        if tag.startswith(f"<{name}"):
+            said[tag] = text.rpartition("</")[0]
+    return [text for text in said.values() if text != OVER]
+
+
+@pytest.mark.parametrize("between", ["nothing", "restart", "revert", "compaction"])
+async def test_what_a_heartbeat_was_told_is_over_with_the_next_message(
+    codex: CodexBinary, state: Path, workspace: Path, between: str
+) -> None:
+    """Spec 2, where the texts of a turn travel as additional context: they hold until they are contradicted."""
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1].text
+        if last in ("one", "two"):
+            return Reply((Say("Yes."),), Usage(input=900_000 if (last, between) == ("one", "compaction") else 100))
+        return say("38 degrees!" if last.startswith("Check.") else "In short.")
+
+    how = {"model": "gpt-6-sol", "catalogue": "untouched"}
+    quiet: list[CodexTurn] = []
+    async with AsyncExitStack() as stack:
+        play = await stack.enter_async_context(stage(codex, state, workspace, script, **how))  # type: ignore[arg-type]
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        await beat.turn.result()
+        told = of_turn(play.model.requests, "Check.")
+        if between == "revert":
+            again = replace(beat.turn.request, message_key="b:2", may_vanish=always_vanish, on_end=None)
+            quiet.append(play.harness.start(again))
+        if between == "restart":
+            await stack.aclose()
+            play = await stack.enter_async_context(stage(codex, state, workspace, script, **how))  # type: ignore[arg-type]
+        second = await play.begin("two", number="2")
+        await second.result()
+    assert [turn.vanished for turn in quiet] == [True] * (between == "revert")
+    assert (between == "compaction") is (await beat.turn.result()).compacted
+    last = of_turn(play.model.requests, "two")
+    names = ("gateway_turn_20_heartbeat", "gateway_turn_60_heartbeat_file")
+    assert [len(in_force(told, name)) for name in names] == [1, 1]
+    assert [in_force(last, name) for name in names] == [[], []]
+    assert len(in_force(last, "gateway_turn_31_soul")) == 1
+
+
+async def test_what_a_quiet_heartbeat_took_along_is_said_again_though_nobody_heard_that_it_did(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server takes the turn back, with the new notes that were told in it, and its answer does not come in time."""
+
+    def script(request: RecordedRequest) -> Action:
+        return say("HEARTBEAT_OK" if request.parts()[-1].text == "Check." else "Yes.")
+
+    ask = Client.raw_call
+
+    async def unheard(client: Client, method: str, params: Json, *, deadline: float) -> Json:
+        result = await ask(client, method, params, deadline=deadline)
+        if method == THREAD_REVERT.name:
+            raise CallTimeoutError(method, deadline)
+        return result
+
+    monkeypatch.setattr(Client, "raw_call", unheard)
+    async with stage(codex, state, workspace, script) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        (workspace / "TOOLS.md").write_text("TOOLS_NEW The printer is called Quill.", "utf-8")
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        await beat.turn.result()
+        await play.ask("two", number="2")
+    assert not beat.turn.vanished
+    assert count(of_turn(play.model.requests, "Check."), "TOOLS_NEW") == 1
+    last = of_turn(play.model.requests, "two")
+    assert (count(last, "Check."), count(last, "TOOLS_NEW")) == (0, 1)

@@ -67,6 +67,9 @@ _FIRST = (
     " carried TEXT NOT NULL DEFAULT '', PRIMARY KEY (backend, session_key))"
 )
 _COLUMN = "ALTER TABLE bindings ADD COLUMN {} TEXT NOT NULL DEFAULT ''"
+_ADDED_BY_3 = (
+    "rules", "developer", "tools", "heard", "cwd", "model", "provider", "account", "loading", "used_at",
+)  # fmt: skip
 STORES_OF_BEFORE = {
     "no version": ([_FIRST, "INSERT INTO bindings VALUES ('codex', 'chat', 'thread', 'c')"], Holds("c")),
     "1": (
@@ -87,6 +90,16 @@ STORES_OF_BEFORE = {
         ],
         Holds("c", "r", "d", "t"),
     ),
+    "3": (
+        [
+            _FIRST,
+            *(_COLUMN.format(name) for name in _ADDED_BY_3),
+            "INSERT INTO bindings (backend, session_key, conversation, heard) VALUES ('codex', 'chat', 'thread', '7')",
+            "CREATE TABLE transcript (session_key TEXT, seq INTEGER, answered TEXT, conversation TEXT)",
+            "PRAGMA user_version = 3",
+        ],
+        Holds(heard=7),
+    ),
 }
 
 
@@ -101,7 +114,8 @@ async def test_a_store_of_before_is_brought_up_to_date_and_keeps_its_bindings(tm
     for _ in range(2):
         async with bindings_at(path) as bindings:
             assert await bindings.get("codex", "chat") == Binding("codex", "chat", "thread", holds)
-    kept = Binding("codex", "chat", "thread", Holds("a", "b", "c", "d", 5), Basis("folder", "m", "p", "who", "direct"))
+    holds = Holds("a", "b", "c", "d", 5, "e f")
+    kept = Binding("codex", "chat", "thread", holds, Basis("folder", "m", "p", "who", "direct"))
     async with bindings_at(path) as bindings:
         await bindings.put(kept)
     async with bindings_at(path) as bindings:
