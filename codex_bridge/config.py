@@ -3,7 +3,7 @@
 Pure but for the environment, which is an argument.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -222,6 +222,19 @@ def thread_settings(
         search={} if agent is None else search_config(agent.tools.search),
         service_tier=tier if fast is None else FAST if fast else "",
     )
+
+
+def variable_problems(environ: Mapping[str, str]) -> list[str]:
+    """Name, in a sentence each, the variables of ours that do nothing: unknown ones, and wrong values."""
+    choices: Mapping[str, Collection[str]] = {"MODE": _MODES, "SANDBOX": _SANDBOXES, "APPROVAL_POLICY": _POLICIES}
+    problems: list[str] = []
+    for variable in sorted(name for name in environ if name.startswith(ENVIRONMENT)):
+        name, value = variable.removeprefix(ENVIRONMENT), environ[variable]
+        if name not in ("BIN", *choices):
+            problems.append(f"{variable} is set and nothing reads it, so unset it.")
+        elif value and name in choices and value not in choices[name]:
+            problems.append(f"{variable} must be one of {', '.join(choices[name])}; it counts as not set.")
+    return problems
 
 
 def binary_path(config: CodexConfig, environ: Mapping[str, str]) -> Path | None:

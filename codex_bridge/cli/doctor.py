@@ -14,7 +14,7 @@ from codex_bridge.binary import find_codex
 from codex_bridge.cli.composing import Look, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
-from codex_bridge.config import PATH, binary_path
+from codex_bridge.config import PATH, binary_path, variable_problems
 from codex_bridge.errors import BinaryNotFoundError
 from codex_bridge.home import KEPT
 from codex_bridge.lanes import HABITS
@@ -110,6 +110,7 @@ def _codex(found: Configured) -> list[Check]:
             sound=True,
             text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}, decided by {threads.reviewer}.",
         ),
+        *(Check("codex", sound=False, text=problem) for problem in variable_problems(os.environ)),
         *(
             Check(
                 "codex",

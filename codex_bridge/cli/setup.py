@@ -12,7 +12,7 @@ import typer
 
 from codex_bridge.binary import find_codex
 from codex_bridge.bridge import TURN_DEADLINE, CodexHarness, CodexSettings, codex_harness
-from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings
+from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings, variable_problems
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
 from codex_bridge.lanes import HABITS
 from codex_bridge.model_choice import model_choice
@@ -148,6 +148,8 @@ def accept(found: Configured) -> None:
         raise UnkeptLimitError(refused)
     for finding in unserved:
         print(f"[{describe(finding)}]", file=sys.stderr)
+    for problem in variable_problems(os.environ):
+        print(f"[{problem}]", file=sys.stderr)
     count = len(found.config.findings) - len(unserved)
     if count:
         print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from codex_bridge.capabilities import Stated
-from codex_bridge.config import PATH, AppServer, CodexConfig, binary_path, thread_settings
+from codex_bridge.config import PATH, AppServer, CodexConfig, binary_path, thread_settings, variable_problems
 from codex_bridge.params import ThreadSettings
 from harness.config import Surroundings, describe, read_config
 from harness.plain import plain_settings
@@ -155,3 +155,12 @@ def test_the_ceiling_of_a_message_is_the_configured_one(written: str, bytes_: in
 def test_a_token_never_shows() -> None:
     config, _ = read("{appServer: {authToken: 'very-secret-token', headers: {x: 'another-secret'}}}")
     assert "secret" not in repr(config)
+
+
+def test_a_variable_that_does_nothing_is_named() -> None:
+    prefix = "OPENCLAW_CODEX_APP_SERVER_"
+    environ = {"SANDBOX": "readonly", "MODE": "yolo", "BIN": "codex", "ARGS": "app-server", "APPROVAL_POLICY": ""}
+    assert variable_problems({f"{prefix}{name}": value for name, value in environ.items()} | {"MODE": "wild"}) == [
+        f"{prefix}ARGS is set and nothing reads it, so unset it.",
+        f"{prefix}SANDBOX must be one of read-only, workspace-write, danger-full-access; it counts as not set.",
+    ]

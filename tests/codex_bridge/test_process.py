@@ -5,6 +5,7 @@ With case T09, "transport is boring".
 
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -94,6 +95,14 @@ async def test_a_server_that_never_answers_is_given_up(tmp_path: Path, monkeypat
     monkeypatch.setattr("codex_bridge.process.handshake", impatient)
     with pytest.raises(CallTimeoutError, match="initialize"):
         await started(launch(tmp_path, "deaf"))
+
+
+async def test_a_call_waits_as_long_as_the_launch_says(tmp_path: Path) -> None:
+    given = replace(launch(tmp_path, "codex"), call_deadline=0)
+    with anyio.fail_after(LIMIT), pytest.raises(CallTimeoutError) as caught:
+        async with app_server(given, on_notification=ignore_all, on_request=refuse_all) as server:
+            await server.client.raw_call("account/read", {})
+    assert (caught.value.method, caught.value.seconds) == ("account/read", 0)
 
 
 async def test_a_binary_that_cannot_run_is_named(tmp_path: Path) -> None:

@@ -243,7 +243,10 @@ def test_nothing_runs_under_a_limit_that_would_not_be_kept(
     assert not (tmp_path / "state").exists()
 
 
-def test_what_is_set_and_does_nothing_is_said_at_each_start(shell: Shell, tmp_path: Path) -> None:
+def test_what_is_set_and_does_nothing_is_said_at_each_start(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCLAW_CODEX_APP_SERVER_MODE", "wild")
     with_server(tmp_path, "{args: ['app-server'], mod: 'yolo'}")
     code, _, said = shell("heartbeat", "--workspace", "w", "--config", "openclaw.json")
     assert (code, said.splitlines()) == (
@@ -251,9 +254,11 @@ def test_what_is_set_and_does_nothing_is_said_at_each_start(shell: Shell, tmp_pa
         [
             "[plugins.entries.codex.config.appServer.args is set and not served yet: the arguments are the bridge's; "
             "settings go into config.toml of the home.]",
+            "[OPENCLAW_CODEX_APP_SERVER_MODE must be one of yolo, guardian; it counts as not set.]",
             "[1 problem(s) in the configuration; see codex-bridge doctor]",
         ],
     )
+    assert "OPENCLAW_CODEX_APP_SERVER_MODE must be" in shell("doctor", "--workspace", "w")[1]
 
 
 @pytest.mark.parametrize(
