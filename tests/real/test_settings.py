@@ -202,10 +202,10 @@ async def test_a_variable_that_is_cleared_does_not_reach_the_commands_of_the_mod
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`appServer.clearEnv`."""
-    monkeypatch.setenv("LC_SENTINEL", "IT_IS_" + "THERE")
+    monkeypatch.setenv("LANGUAGE", "IT_IS_" + "THERE")
     look = Reply((CallTool("exec_command", {"cmd": "env"}),))
     seen: list[bool] = []
-    for cleared in ([], ["LC_SENTINEL"]):
+    for cleared in ([], ["LANGUAGE"]):
         config = CodexConfig.model_validate({"appServer": {"mode": "yolo", "clearEnv": cleared}})
         async with (
             limited(),
