@@ -47,7 +47,7 @@ from codex_bridge.wire.requests import (
     ThreadRevertParams,
     TurnInterruptParams,
 )
-from harness.errors import HarnessError
+from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.store.bound import Holds
@@ -217,7 +217,7 @@ class CodexHarness:
         except Exception:
             # The boundary of a turn: whatever breaks here must end this turn and no other.
             logger.exception("turn for %s", request.session_key)
-            _fail(turn, "The bridge had an internal error; the log has the details.")
+            _fail(turn, f"The bridge had an internal error; {THE_LOG}.")
         finally:
             self._unfinished.pop(turn, None)
             if not queue.locked():

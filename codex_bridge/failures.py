@@ -18,6 +18,7 @@ from codex_bridge.errors import (
     RpcError,
 )
 from codex_bridge.wire.requests import TurnError
+from harness.errors import THE_LOG
 
 
 class Trouble(Enum):
@@ -168,12 +169,12 @@ _SAID: Final[Mapping[Trouble, str]] = {
     Trouble.OVERFLOW: "The conversation no longer fits into the model's window.",
 }
 _REFUSALS: Final[tuple[tuple[str, str], ...]] = (
-    ("failed to load configuration", "Codex cannot read its configuration; the log has the details."),
+    ("failed to load configuration", f"Codex cannot read its configuration; {THE_LOG}."),
     ("requires experimentalapi", "This Codex does not offer what the bridge needs; update it."),
 )
 """Refusals that say nothing of the conversation, by words in them."""
 OTHER: Final = "The model could not finish this turn."
-REFUSED: Final = "Codex refused the request; the log has the details."
+REFUSED: Final = f"Codex refused the request; {THE_LOG}."
 
 
 def trouble_of(error: CodexError) -> Trouble:

@@ -175,6 +175,7 @@ class Threads:
         try:
             await connection.server.client.call(THREAD_READ, ThreadReadParams(thread_id=thread_id))
         except RpcError as error:
+            logger.warning("%s", error)
             raise AdoptionError(thread_id, refusal(error, self._login)) from error
         owner = await self._bindings.chat_of(self._backend, thread_id)
         if owner not in (None, session_key):

@@ -7,6 +7,11 @@ HarnessError
 └── StoreError               the store cannot be read or written
 """
 
+from typing import Final
+
+THE_LOG: Final = "the log has the details"
+"""How a sentence for a person ends whose cause only the log tells; a command line puts its own way to it there."""
+
 
 class HarnessError(Exception):
     """Root of the tree. Each message is one sentence for a person."""

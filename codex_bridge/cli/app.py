@@ -29,6 +29,7 @@ from codex_bridge.cli import (
     turn,
 )
 from codex_bridge.cli.options import ruled
+from codex_bridge.cli.saying import said
 from codex_bridge.errors import AdoptionError, CodexError
 from codex_bridge.home import AgentIdError
 from harness.errors import HarnessError
@@ -123,5 +124,5 @@ def _sentence(error: Exception) -> str:
 
 
 def _complain(sentence: str, code: int) -> int:
-    print(f"{NAME}: {sentence}", file=sys.stderr)
+    print(f"{NAME}: {said(sentence)}", file=sys.stderr)
     return code

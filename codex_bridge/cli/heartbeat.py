@@ -17,6 +17,7 @@ import anyio
 import typer
 
 from codex_bridge.cli.options import Rule, Written, apart
+from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
     LOOPBACK_MODEL,
     AgentOption,
@@ -324,11 +325,11 @@ class Teller:
             case Deferred(until=until, why=why):
                 return [(f"[waits until {self._time(until)}: {why}]", False)]
             case Failed(error=error):
-                return [(f"codex-bridge: {error}", False)]
+                return [(f"codex-bridge: {said(error)}", False)]
             case GaveWay(again=again):
                 return [(f"[gave way to a message; once more at {self._time(again)}]", False)]
             case Noticed(text=text):
-                return [(f"[{text}]", False)]
+                return [(f"[{said(text)}]", False)]
             case Began(session_key=key):
                 return [(f"[began in {key}]", False)]
             case Scheduled(at=at):
@@ -362,7 +363,7 @@ def _data(event: HeartbeatEvent, target: Target | None) -> dict[str, object]:
         case Deferred(wake=wake, until=until, why=why):
             return {"event": "deferred", "wake": wake.value, "until": _iso(until), "why": why}
         case Failed(error=error, detail=detail):
-            return {"event": "failed", "error": error, "detail": mask(detail)}
+            return {"event": "failed", "error": said(error), "detail": mask(detail)}
         case GaveWay(again=again):
             return {"event": "gave-way", "again": _iso(again)}
         case Noticed(text=text):

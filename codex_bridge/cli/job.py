@@ -12,6 +12,7 @@ import anyio
 import typer
 
 from codex_bridge.cli.options import CHANNEL, like
+from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
     LOOPBACK_MODEL,
     AgentOption,
@@ -66,7 +67,7 @@ def command(
         print(done.text)
     else:
         silent = done.status is JobStatus.SILENT
-        print("[The agent chose to say nothing.]" if silent else f"codex-bridge: {done.error}", file=sys.stderr)
+        print("[The agent chose to say nothing.]" if silent else f"codex-bridge: {said(done.error)}", file=sys.stderr)
     raise typer.Exit(1 if done.status is JobStatus.FAILED else 0)
 
 
@@ -76,7 +77,7 @@ def as_data(done: JobResult) -> dict[str, object]:
     return {
         "status": done.status.value,
         "text": done.text,
-        "error": done.error,
+        "error": said(done.error),
         "detail": mask(result.detail) if result else "",
         "thread": result.conversation if result else "",
         "turn": result.turn if result else "",

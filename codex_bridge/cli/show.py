@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from codex_bridge.cli.saying import said
 from codex_bridge.cli.tables import console, table
 from codex_bridge.lanes import Lane
 from codex_bridge.rpc import Json
@@ -55,7 +56,7 @@ def demonstration(demo: "Demonstration") -> None:
     else:
         out.print("Something is not where it belongs; see the last column above.", style="bold red")
         if demo.result.error:
-            out.print(demo.result.error, style="red")
+            out.print(said(demo.result.error), style="red")
 
 
 def as_data(demo: "Demonstration") -> dict[str, Json]:

@@ -12,6 +12,7 @@ import typer
 
 from codex_bridge.cli.composing import now
 from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
+from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
     LOOPBACK_MODEL,
     AgentOption,
@@ -70,7 +71,7 @@ def command(
     if as_json:
         print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))
     elif result.outcome is not Outcome.ANSWERED:
-        print(f"codex-bridge: {result.error or _UNSAID[result.outcome]}", file=sys.stderr)
+        print(f"codex-bridge: {said(result.error or _UNSAID[result.outcome])}", file=sys.stderr)
     raise typer.Exit(0 if result.outcome is Outcome.ANSWERED else 1)
 
 
@@ -93,7 +94,7 @@ def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
         "outbox": [answer] if text else [],
         "result": {
             "outcome": result.outcome.value,
-            "error": result.error,
+            "error": said(result.error),
             "detail": mask(result.detail),
             "thread": result.conversation,
             "turn": result.turn,
@@ -151,7 +152,7 @@ async def _show(turn: CodexTurn) -> TurnResult:
             case Commentary(text=text):
                 print(text, end="", file=sys.stderr, flush=True)
             case Notice(text=text):
-                print(f"[{text}]", file=sys.stderr, flush=True)
+                print(f"[{said(text)}]", file=sys.stderr, flush=True)
             case Finished(result=result):
                 if result.text and not shown:
                     text = told(result.text)

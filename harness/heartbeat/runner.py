@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from harness.agent import Agent, Beat
 from harness.clock import time_lines
-from harness.errors import HarnessError, StoreError
+from harness.errors import THE_LOG, HarnessError, StoreError
 from harness.heartbeat.events import (
     Alert,
     Began,
@@ -152,7 +152,7 @@ class HeartbeatRunner(Generic[TurnT]):
         except Exception as error:
             # The boundary of a heartbeat: whatever breaks in one must not end those that come after it.
             logger.exception("heartbeat of %s", self._settings.id)
-            settled = self._failed("The heartbeat had an internal error; the log has the details.", repr(error))
+            settled = self._failed(f"The heartbeat had an internal error; {THE_LOG}.", repr(error))
         self._tell(settled)
         match settled:
             case Deferred(until=again) | Skipped(again=datetime() as again) | GaveWay(again=again):
