@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from harness.lean_values import dataclass
 from harness.settings.heartbeat import HeartbeatSettings
@@ -27,7 +27,7 @@ from harness.workspace.filters import (
 from harness.workspace.hooks import UNKNOWN_SESSION, BootstrapEvent, BootstrapHooks, hook_files
 from harness.workspace.memory_files import MemoryKind, MemoryPlaces, memory_places
 from harness.workspace.names import BOOTSTRAP, LOAD_ORDER, MEMORY, ContextMode, RunKind, base_name, session_kind
-from harness.workspace.reader import GuardedReader
+from harness.workspace.reader import GuardedReader, Look, are_unchanged
 from harness.workspace.reads import Content, Missing, Refused, not_utf8_notice
 from harness.workspace.setup_status import Setup, read_setup
 
@@ -117,6 +117,18 @@ class _Resolved:
         return self.loaded is loaded and self.setup == setup and self.request == request
 
 
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The last files of a workspace."""
+
+    files: tuple[WorkspaceFile, ...] = ()
+    looks: tuple[Look, ...] | None = None
+    """What vouches for all of them; None when only reading them anew does."""
+
+
+_NOTHING_LOADED: Final = _Loaded()
+
+
 class Bootstrap:
     """Resolves the workspace files of runs; one object serves all agents of a gateway.
 
@@ -130,7 +142,7 @@ class Bootstrap:
         self._reader = reader
         self._hooks = hooks or BootstrapHooks()
         self._home = home
-        self._loaded: OrderedDict[str, tuple[WorkspaceFile, ...]] = OrderedDict()
+        self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
         self._names: OrderedDict[str, tuple[int, frozenset[str]]] = OrderedDict()
         self._resolved: OrderedDict[tuple[object, ...], _Resolved] = OrderedDict()
 
@@ -139,14 +151,23 @@ class Bootstrap:
 
         While nothing changes, the very same tuple is returned.
         """
-        previous = self._loaded.get(workspace, ())
+        last = self._loaded.get(workspace, _NOTHING_LOADED)
+        if last.looks is not None and are_unchanged(last.looks) and self._is_named(workspace, last.files):
+            self._loaded.move_to_end(workspace)
+            return last.files
+        previous = last.files
         known = {file.name: file for file in previous}
         files: list[WorkspaceFile] = []
+        looks: list[Look | None] = []
         places: MemoryPlaces | None = None
         for name in LOAD_ORDER:
             path = f"{workspace}/{name}"
             read = await self._reader.read(workspace, path)
+            by_link = isinstance(read, Content) and read.real_path != path
+            looks.append(None if by_link else self._reader.look(workspace, path, read))
             if name == MEMORY and (isinstance(read, Missing) or not self._has_exact_name(workspace, name)):
+                if not isinstance(read, Missing):
+                    looks.append(None)
                 continue
             kind = MemoryKind.ROOT if name == MEMORY else None
             if kind is None and isinstance(read, Content) and read.real_path != path:
@@ -160,7 +181,8 @@ class Bootstrap:
         loaded = tuple(files)
         if len(loaded) == len(previous) and all(new is old for new, old in zip(loaded, previous, strict=True)):
             loaded = previous
-        self._loaded[workspace] = loaded
+        vouched = tuple(look for look in looks if look is not None)
+        self._loaded[workspace] = _Loaded(loaded, vouched if len(vouched) == len(looks) else None)
         self._loaded.move_to_end(workspace)
         if len(self._loaded) > MOST_WORKSPACES:
             self._loaded.popitem(last=False)
@@ -208,6 +230,10 @@ class Bootstrap:
         event = await self._hooks.run(event)
         hooked = await settle(event.files, before=loaded, root=request.workspace, home=self._home, reader=self._reader)
         return hooked.files, (*event.notices, *hooked.notices)
+
+    def _is_named(self, workspace: str, files: tuple[WorkspaceFile, ...]) -> bool:
+        """Whether the memory has its name still, if it is there: it may get another one without being another file."""
+        return files[-1].name != MEMORY or self._has_exact_name(workspace, MEMORY)
 
     def _has_exact_name(self, workspace: str, name: str) -> bool:
         """Whether the folder holds that name in that case; elsewhere `memory.md` would answer to MEMORY.md too."""

@@ -8,8 +8,9 @@ reader serves all agents: files that several of them share are read and held onc
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 import anyio
@@ -96,6 +97,18 @@ class GuardedReader:
             return MISSING
         return await self._read_with_patience(root, full)
 
+    def look(self, root: str, path: str, result: ReadResult) -> "Look | None":
+        """What to compare with `are_unchanged` in place of another `read` of an absolute path that gave `result`.
+
+        None where one look cannot vouch for it: the file is too fresh, or a link or a folder stands on the way to it.
+        """
+        if isinstance(result, Missing):
+            return path, None
+        seen = self._seen.get((root, path))
+        if seen is None or seen.result is not result or not (seen.settled and seen.direct):
+            return None
+        return path, seen.identity
+
     async def _read_with_patience(self, root: str, full: str) -> ReadResult:
         result: ReadResult = Refused(Refusal.RACE)
         for attempt in range(ATTEMPTS):
@@ -145,6 +158,26 @@ class GuardedReader:
         old = self._seen.pop(key, None)
         if old is not None:
             self._held_bytes -= old.cost
+
+
+Look: TypeAlias = tuple[str, FileIdentity | None]
+"""A path and what stood there; None for nothing."""
+
+
+def are_unchanged(looks: Iterable[Look]) -> bool:
+    """Whether the same stands there still; spelt out, as it is asked of each file on each turn."""
+    for path, identity in looks:
+        try:
+            found = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - as above
+        except (FileNotFoundError, NotADirectoryError):
+            if identity is not None:
+                return False
+        except (OSError, ValueError):
+            return False
+        else:
+            if identity is None or identity_of(found) != identity:
+                return False
+    return True
 
 
 def _is_unstable(result: Content | Refused) -> bool:

@@ -414,6 +414,55 @@ async def test_the_same_files_are_the_very_same_value_until_one_changes(workspac
     assert other is not third
 
 
+def _exchange(file: Path) -> None:
+    copy = file.with_name("copy.md")
+    copy.write_text(file.read_text())
+    copy.replace(file)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "edited": lambda folder: (folder / "SOUL.md").write_text("Another soul."),
+    "gone": lambda folder: (folder / "SOUL.md").unlink(),
+    "there now": lambda folder: (folder / "TOOLS.md").write_text("New tools."),
+    "exchanged": lambda folder: _exchange(folder / "USER.md"),
+    "a link now": lambda folder: (folder / "TOOLS.md").symlink_to(folder / "SOUL.md"),
+    "no folder any more": lambda folder: folder.rename(folder.with_name("elsewhere")),
+    "memory gone": lambda folder: (folder / "MEMORY.md").unlink(),
+    "memory there now": lambda folder: (folder / "MEMORY.md").write_text("New memory."),
+    "memory under another name": lambda folder: (folder / "MEMORY.md").rename(folder / "memory.md"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_files_that_were_looked_at_only_are_read_again_when_one_changes(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    for name in ("TOOLS.md", *(["MEMORY.md"] if change == "memory there now" else [])):
+        (workspace / name).unlink()
+    reader = GuardedReader(now_ns=lambda: time.time_ns() + 60 * 10**9)
+    bootstrap = Bootstrap(reader)
+    loaded = await bootstrap.load(str(workspace))
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "read", None)
+        assert await bootstrap.load(str(workspace)) is loaded
+    CHANGES[change](workspace)
+    again = await bootstrap.load(str(workspace))
+    assert again == await Bootstrap(GuardedReader()).load(str(workspace))
+    assert again != loaded or change == "exchanged"
+
+
+async def test_files_of_a_linked_workspace_become_memory_with_the_folder_that_they_are_in(
+    workspace: Path, tmp_path: Path
+) -> None:
+    linked = tmp_path / "linked"
+    linked.symlink_to(workspace)
+    bootstrap = Bootstrap(GuardedReader(now_ns=lambda: time.time_ns() + 60 * 10**9))
+    before = await bootstrap.load(str(linked))
+    (workspace / "memory").symlink_to(".")
+    after = await bootstrap.load(str(linked))
+    assert [files[1].memory for files in (before, after)] == [None, MemoryKind.NOTE]
+
+
 async def test_a_link_whose_target_moves_into_the_memory_folder_becomes_memory(workspace: Path) -> None:
     (workspace / "notes").mkdir()
     (workspace / "USER.md").rename(workspace / "notes" / "x.md")

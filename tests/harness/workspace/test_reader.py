@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.workspace.guard import identity_of
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import SETTLED_NS, Content, FileIdentity, Missing, Refusal, Refused
 
@@ -94,6 +95,22 @@ async def test_a_file_that_two_agents_reach_by_different_paths_is_read_once(tmp_
     first = await reader.read(str(tmp_path / "shared"), "SOUL.md")
     assert await reader.read(str(tmp_path / "second"), "SOUL.md") is first
     assert disk.opened == 1
+
+
+async def test_one_look_vouches_only_for_a_file_that_is_settled_and_reached_without_a_link(tmp_path: Path) -> None:
+    file, link, gone = (str(tmp_path / name) for name in ("file.md", "link.md", "gone.md"))
+    Path(file).write_text("text")
+    Path(link).symlink_to(file)
+    root, now = str(tmp_path), Path(file).stat().st_ctime_ns
+    settled, fresh = Disk().reader(now_ns=now + 60 * 10**9), Disk().reader(now_ns=now)
+
+    async def look(reader: GuardedReader, path: str) -> object:
+        return reader.look(root, path, await reader.read(root, path))
+
+    assert await look(settled, file) == (file, identity_of(Path(file).stat()))
+    assert await look(settled, gone) == (gone, None)
+    assert (await look(settled, link), await look(fresh, file)) == (None, None)
+    assert settled.look(root, file, Content("text", file, None)) is None, "another reading of it"
 
 
 async def test_the_cache_is_bounded(tmp_path: Path) -> None:
