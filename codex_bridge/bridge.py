@@ -15,6 +15,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
+from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.children import Children
 from codex_bridge.client import CALL_DEADLINE
 from codex_bridge.errors import (
@@ -592,10 +593,25 @@ class CodexHarness:
         try:
             with scope:
                 tools = {tool.name: tool for tool in turn.request.tools}
-                return (await serve(call, tools, stop=lambda: self._group.start_soon(self.interrupt, turn))).to_wire()
+                units, ceiling = self._result_limits(turn)
+                served = await serve(
+                    call,
+                    tools,
+                    stop=lambda: self._group.start_soon(self.interrupt, turn),
+                    units=units,
+                    ceiling=ceiling,
+                )
+                return served.to_wire()
         finally:
             turn.calls.discard(scope)
         return tool_refusal("The turn is over.").to_wire()
+
+    def _result_limits(self, turn: CodexTurn) -> tuple[int, int]:
+        """How long a tool's result may be: in UTF-16 units for the agent, and in bytes for Codex."""
+        connection, thread, model = self._servers.current, turn.thread, turn.request.model or ""
+        can = connection.server.capabilities if connection is not None else ServerCapabilities()
+        model = model or (thread.model if thread is not None else "")
+        return turn.request.excerpts.tool_result_units(can.context_tokens(model)), can.tool_result_bytes(model)
 
     def close(self) -> None:
         """Take no more turns; `codex_harness` calls this at the end of its block."""

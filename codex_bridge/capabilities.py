@@ -15,6 +15,12 @@ REMEMBERS_CONTEXT: Final = (0, 171, 0)
 """The oldest version known to say the additional context again after a compaction; 0.163 forgets it, and what lies
 between was never measured, so it counts as forgetful."""
 
+TOOL_RESULT_BYTES: Final = 48_000
+"""Measured: every entry of the catalogues has a `truncation_policy` of 10,000 tokens, which Codex takes for four bytes
+each and stretches by a fifth."""
+TOOL_RESULT_BYTES_UNKNOWN: Final = 12_000
+"""Measured: for a model that its catalogue does not have, Codex assumes 10,000 bytes, and a fifth more."""
+
 _DEAF: Final = re.compile(r"gpt-6(?![0-9])")
 """The models whose entry has a text of its own for the Default mode, in every catalogue that was looked at."""
 
@@ -50,6 +56,16 @@ class ServerCapabilities:
         if not self.catalogue.models:
             return _DEAF.match(model.rpartition("/")[2]) is None
         return self.catalogue.honours_mode_text(model)
+
+    def context_tokens(self, model: str) -> int | None:
+        """How large the model's context is, as the catalogue says; None where that is not known."""
+        facts = self.catalogue.models.get(model)
+        return None if facts is None else facts.context_window
+
+    def tool_result_bytes(self, model: str) -> int:
+        """How many bytes of UTF-8 of a tool's result the model reads; what is longer, Codex cuts in the middle."""
+        known = not self.catalogue.models or model in self.catalogue.models
+        return TOOL_RESULT_BYTES if known else TOOL_RESULT_BYTES_UNKNOWN
 
     @property
     def remembers_context(self) -> bool:

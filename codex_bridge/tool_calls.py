@@ -11,18 +11,23 @@ import anyio
 
 from codex_bridge.wire.server_requests import ToolCall, ToolResult, ToolText
 from harness.json_value import Json
-from harness.tools import Tool
+from harness.tools import Tool, cut_result
+from harness.units import units_within
 
 TOOL_SECONDS: Final = 90.0
 """How long a call may take."""
-LONGEST_ANSWER: Final = 48_000
-"""Characters of an answer; Codex itself cuts at about as many bytes."""
 
 logger = logging.getLogger("codex_bridge")
 
 
 async def serve(
-    call: ToolCall, tools: Mapping[str, Tool], *, stop: Callable[[], object], seconds: float = TOOL_SECONDS
+    call: ToolCall,
+    tools: Mapping[str, Tool],
+    *,
+    stop: Callable[[], object],
+    units: int,
+    ceiling: int,
+    seconds: float = TOOL_SECONDS,
 ) -> ToolResult:
     """Run one call of the model and say what it came to; never raises for what a tool does.
 
@@ -30,6 +35,8 @@ async def serve(
         call: The call.
         tools: The tools of the turn, by name.
         stop: Called when the tool says that the turn is to end.
+        units: How long an answer may be, in UTF-16 units.
+        ceiling: How long the server lets it be, in bytes of UTF-8; see `ServerCapabilities.tool_result_bytes`.
         seconds: How long it may take.
     """
     tool = tools.get(call.tool)
@@ -49,10 +56,8 @@ async def serve(
         return _answer(False, f"{call.tool} failed; the gateway's log has the details.")
     if result.ends_turn:
         stop()
-    return _answer(result.success, result.text)
+    return _answer(result.success, cut_result(result.text, min(units, units_within(result.text, ceiling))))
 
 
 def _answer(success: bool, text: str) -> ToolResult:
-    if len(text) > LONGEST_ANSWER:
-        text = f"{text[:LONGEST_ANSWER]}\n[cut: {len(text) - LONGEST_ANSWER:,} more characters]"
     return ToolResult(success=success, content_items=[ToolText(text=text)])

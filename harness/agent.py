@@ -12,7 +12,7 @@ from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.toolbox import Toolbox, ToolTurn
-from harness.tools import Tool, within
+from harness.tools import Tool
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
 from harness.workspace.folder import check_folder
 
@@ -143,8 +143,6 @@ class Agent(Generic[TurnT]):
 
             responder = HeartbeatResponder(active=heartbeat)
             tools = self.toolbox.for_turn(ToolTurn(access=gathered.memory.access, responder=responder))
-            if (units := settings.excerpts.tool_result_max_chars) is not None:
-                tools = tuple(within(tool, units) for tool in tools)
         if heartbeat:
             from harness.heartbeat.trace import Trace  # only a heartbeat may leave none
 
@@ -164,6 +162,7 @@ class Agent(Generic[TurnT]):
                     model=self.model,
                     effort=self.effort,
                     tools=tools,
+                    excerpts=settings.excerpts,
                     may_vanish=may_vanish,
                     environment=gathered.environment,
                     on_end=on_end,

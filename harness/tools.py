@@ -5,7 +5,6 @@ can be compared, sorted and fingerprinted.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.json_value import Json
@@ -45,20 +44,17 @@ class Tool:
     """Takes the model's arguments; a call that cannot be served says why in its result and raises nothing."""
 
 
-def within(tool: Tool, units: int) -> Tool:
-    """The same tool with results of at most `units` UTF-16 units; what was cut is said at the end of a result."""
+def cut_result(text: str, units: int) -> str:
+    """Return what the model reads of a result: at most `units` UTF-16 units, the word of what was cut among them.
 
-    async def call(arguments: Mapping[str, Json]) -> ToolResult:
-        result = await tool.call(arguments)
-        size = utf16_units(result.text)
-        if size <= units:
-            return result
-        from harness.workspace.boundaries import cut_with_line  # few results are that long
+    A backend cuts each result once, to what `TurnRequest.excerpts` allows on the model of the turn.
+    """
+    size = utf16_units(text)
+    if size <= units:
+        return text
+    from harness.workspace.boundaries import cut_with_line  # few results are that long
 
-        told = f"[cut: the whole has {size:,} characters; ask for less at a time]"
-        return replace(result, text=cut_with_line(result.text, units, told))
-
-    return replace(tool, call=call)
+    return cut_with_line(text, units, f"[cut: the whole has {size:,} UTF-16 units; ask for less at a time]")
 
 
 def strange_argument(tool: str, schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> str:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from harness.layers import Composition
 from harness.lean_values import dataclass
+from harness.settings.excerpts import ExcerptLimits
 from harness.tools import Tool
 
 
@@ -40,6 +41,8 @@ class TurnRequest:
     """Reasoning effort, or None for the model's own."""
     tools: tuple[Tool, ...] = ()
     """The agent's tools, the same ones on every turn; each says by itself whether it answers on this one."""
+    excerpts: ExcerptLimits = ExcerptLimits()
+    """How much of a tool's result the model reads, by its context; see `harness.tools.cut_result`."""
     may_vanish: "Callable[[TurnResult, int, int], bool] | None" = None
     """Says of a turn that ended whether it may be taken out of the conversation again, given how many UTF-16 units that
     would free and how many would have to be said anew; None: it stays."""

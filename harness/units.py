@@ -11,3 +11,12 @@ def utf16_units(text: str) -> int:
         return len(text)
     # Encoding is ten times faster than looking at each character.
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def units_within(text: str, size: int) -> int:
+    """Count the UTF-16 code units of the longest beginning of `text` that has at most `size` bytes in UTF-8."""
+    if text.isascii():
+        return min(len(text), size)
+    beginning = text[:size].encode("utf-8", "surrogatepass")[:size]
+    # "ignore" drops the piece of a character at the end, and half a pair, which no answer can hold anyway.
+    return utf16_units(beginning.decode("utf-8", "ignore"))

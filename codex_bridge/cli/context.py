@@ -12,7 +12,7 @@ from rich.text import Text
 
 from codex_bridge.cli.composing import Backend, Chat, Look, embedded, now, on_codex
 from codex_bridge.cli.options import only
-from codex_bridge.cli.setup import AgentOption, ConfigOption, WorkspaceOption, configured
+from codex_bridge.cli.setup import AgentOption, ConfigOption, WorkspaceOption, configured, hint
 from codex_bridge.cli.tables import console, table
 from harness.prompt.account import PromptAccount
 from harness.report import PromptReport, tokens
@@ -51,6 +51,7 @@ def command(
 ) -> None:
     """Show what the prompt of an agent's next turn is made of, with sizes, lanes and what is left out."""
     found = configured(config, agent, workspace)
+    hint(found)
     check_folder(found.settings.workspace)
     look = Look(settings=found.settings, threads=found.threads, chat=chat, at=now())
     report, account = anyio.run(reported, look, harness)

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from codex_bridge.binary import find_codex
+from codex_bridge.capabilities import TOOL_RESULT_BYTES
 from codex_bridge.cli.composing import Look, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
@@ -80,6 +81,7 @@ def examine(found: Configured) -> list[Check]:
         Check("workspace", sound=True, text=f"{settings.workspace}, {report.units:,} units in the next turn."),
         *_files(report),
         _memory(settings),
+        *_excerpts(settings),
         *_heartbeat(settings),
         Check("skills", sound=True, text=f"{survey.catalogue.count} listed, {len(survey.verdicts)} found."),
         *(Check("skills", sound=False, text=problem.text) for problem in survey.problems),
@@ -133,8 +135,20 @@ def _memory(settings: AgentSettings) -> Check:
     return Check(
         "memory",
         sound=True,
-        text=f"the memory tools answer for {who}; Codex's shell can read any workspace file, whoever is listening.",
+        text=f"the memory tools answer for {who}; whoever the channel lets into a direct chat counts as the owner, "
+        "unless the gateway names the owners' ids; Codex's shell can read any workspace file, whoever is listening.",
     )
+
+
+def _excerpts(settings: AgentSettings) -> list[Check]:
+    asked = settings.excerpts.tool_result_max_chars
+    if asked is None or asked <= TOOL_RESULT_BYTES:
+        return []
+    text = (
+        f"contextLimits.toolResultMaxChars is {asked:,}, and on Codex more than {TOOL_RESULT_BYTES:,} has no effect: "
+        "it lets its model read so many bytes of a tool's result."
+    )
+    return [Check("codex", sound=False, text=text)]
 
 
 def _heartbeat(settings: AgentSettings) -> list[Check]:

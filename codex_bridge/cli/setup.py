@@ -150,7 +150,15 @@ def accept(found: Configured) -> None:
         print(f"[{describe(finding)}]", file=sys.stderr)
     for problem in variable_problems(os.environ):
         print(f"[{problem}]", file=sys.stderr)
-    count = len(found.config.findings) - len(unserved)
+    _hint(len(found.config.findings) - len(unserved))
+
+
+def hint(found: Configured) -> None:
+    """Say on stderr that something is wrong with the configuration, for commands that begin no turn."""
+    _hint(len(found.config.findings))
+
+
+def _hint(count: int) -> None:
     if count:
         print(f"[{count} problem(s) in the configuration; see codex-bridge doctor]", file=sys.stderr)
 

@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from codex_bridge.cli.options import ruled
-from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured
+from codex_bridge.cli.setup import AgentOption, ConfigOption, JsonOption, WorkspaceOption, configured, hint
 from codex_bridge.cli.tables import console, table
 from codex_bridge.lanes import HABITS
 from harness.gather import Gatherer
@@ -32,7 +32,9 @@ def listing(
     as_json: JsonOption = False,
 ) -> None:
     """List every skill that was found, whether the model is told of it, and why."""
-    settings = configured(config, agent, workspace).settings
+    found = configured(config, agent, workspace)
+    hint(found)
+    settings = found.settings
     check_folder(settings.workspace)
     gatherer = Gatherer(settings, HABITS)
     survey = gatherer.library.survey(settings.skills.rules, gatherer.options)

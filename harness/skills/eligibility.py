@@ -52,10 +52,13 @@ def rule(skill: Skill, rules: SkillRules, bins: frozenset[str]) -> Ruling:
         ruling = check(question)
         if ruling is not None:
             return ruling
-    return _ELIGIBLE
+    return _UNCLEAR if skill.unclear else _ELIGIBLE
 
 
 _ELIGIBLE: Final = Ruling(eligible=True, why=Why.ELIGIBLE, reason="meets all its requirements")
+_UNCLEAR: Final = Ruling(
+    eligible=True, why=Why.ELIGIBLE, reason="is in, but its requirements could not be read: see what is wrong with it"
+)
 _ALWAYS: Final = Ruling(eligible=True, why=Why.ALWAYS, reason="is marked as always available")
 
 

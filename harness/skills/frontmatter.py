@@ -22,6 +22,8 @@ class Frontmatter:
     values: dict[str, str]
     problems: tuple[str, ...] = ()
     """Clauses about the head, such as "its YAML is broken in line 3"."""
+    broken: bool = False
+    """It is no YAML and was read line by line, so that values may be lacking."""
     structures: dict[str, str] = field(default_factory=dict[str, str])
     """JSON of the structures that YAML saw where the line's own text was kept as the value."""
 
@@ -48,7 +50,7 @@ def _read_block(block: str) -> Frontmatter:
             f"line {error.line + 1} is not valid YAML ({error.problem}), so its head was read line by line; "
             "put values that hold a colon in quotes and indent with spaces"
         )
-        return Frontmatter({key: value.text for key, value in read_lines(block).items()}, (problem,))
+        return Frontmatter({key: value.text for key, value in read_lines(block).items()}, (problem,), broken=True)
     problems = tuple(f"{key} is given more than once, and the last one counts" for key in sorted(twice))
     if all(isinstance(value, str) for value in values.values()):
         return Frontmatter({key: str(value) for key, value in values.items()}, problems)
@@ -58,7 +60,7 @@ def _read_block(block: str) -> Frontmatter:
         for key, line in read_lines(block).items()
         if ":" in line.inline and not isinstance(values.get(key, ""), str)
     }
-    return Frontmatter(texts | kept, problems, {key: texts[key] for key in kept})
+    return Frontmatter(texts | kept, problems, structures={key: texts[key] for key in kept})
 
 
 def _json(value: Json) -> str:

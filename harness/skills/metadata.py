@@ -34,6 +34,8 @@ class Metadata:
     homepage: str = ""
     emoji: str = ""
     install: tuple[InstallStep, ...] = ()
+    unclear: bool = False
+    """What it asks for could not be read, or not all of it."""
     problems: tuple[str, ...] = ()
 
 
@@ -51,16 +53,20 @@ def read_metadata(text: str, *, otherwise: str = "") -> Metadata:
     except Json5Error as error:
         if otherwise:
             return read_metadata(otherwise)
-        return Metadata(problems=(f"metadata is not valid JSON5 ({error}), so its requirements are not known",))
+        return _unread(f"metadata is not valid JSON5 ({error}), so its requirements are not known")
     if not isinstance(tree, Mapping):
-        return Metadata(problems=(f"metadata must be an object such as {{openclaw: {{…}}}}, not {_kind(tree)}",))
+        return _unread(f"metadata must be an object such as {{openclaw: {{…}}}}, not {_kind(tree)}")
     for name in BLOCK_NAMES:
         block = tree.get(name)
         if isinstance(block, Mapping):
             return _Block(f"metadata.{name}").read(block)
         if block is not None:
-            return Metadata(problems=(f"metadata.{name} must be an object, not {_kind(block)}",))
+            return _unread(f"metadata.{name} must be an object, not {_kind(block)}")
     return Metadata()
+
+
+def _unread(problem: str) -> Metadata:
+    return Metadata(unclear=True, problems=(problem,))
 
 
 def _read_json(text: str) -> Json:
@@ -106,6 +112,7 @@ class _Block:
             env=self._names(requires, "env", "requires."),
             config=self._names(requires, "config", "requires."),
         )
+        unclear = bool(self._problems)  # so far they all are about what it asks for
         return Metadata(
             gates,
             key=self._word(block, "skillKey"),
@@ -113,6 +120,7 @@ class _Block:
             homepage=self._word(block, "homepage"),
             emoji=self._word(block, "emoji"),
             install=self._install(block.get("install")),
+            unclear=unclear,
             problems=tuple(self._problems),
         )
 

@@ -68,6 +68,7 @@ def parse_skill(raw: bytes, *, file: str, source: SkillSource, plugin: str = "")
         user_invocable=read_boolean(values.get("user-invocable"), default=True),
         model_invocable=not read_boolean(values.get("disable-model-invocation"), default=False),
         command=command,
+        unclear=head.broken or asked.unclear,
         plugin=plugin,
         problems=tuple(map(shown, problems)),
     )

@@ -99,11 +99,15 @@ class RootState:
         ]
 
     def problems(self) -> list[SkillProblem]:
-        """List what a person should know, one sentence each."""
+        """List what a person should know, one sentence for each file and folder."""
         skills = [reading.outcome for reading in self.readings.values() if isinstance(reading.outcome, Skill)]
         return [
             *self.walk.problems,
-            *(SkillProblem(skill.file, f"{skill.file}: {text}.") for skill in skills for text in skill.problems),
+            *(
+                SkillProblem(skill.file, f"{skill.file}: {'; '.join(skill.problems)}.")
+                for skill in skills
+                if skill.problems
+            ),
         ]
 
 

@@ -84,6 +84,8 @@ class Skill:
     command: SkillCommand | None = None
     plugin: str = ""
     """The id of the plugin that brings the skill; empty for other skills."""
+    unclear: bool = False
+    """What it asks of the machine could not be read, so `gates` may lack some of it."""
     problems: tuple[str, ...] = ()
     """What was wrong in the file without making it useless, one sentence each."""
 

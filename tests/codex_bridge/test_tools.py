@@ -7,12 +7,13 @@ from typing import cast
 import anyio
 import pytest
 
-from codex_bridge.tool_calls import LONGEST_ANSWER, serve
+from codex_bridge.tool_calls import serve
 from codex_bridge.tools import Registrar, fingerprint, registered
 from codex_bridge.wire.requests import ToolNamespace
 from codex_bridge.wire.server_requests import ToolCall
 from harness.json_value import Json
 from harness.tools import Tool, ToolResult
+from harness.units import utf16_units
 
 
 async def echo(arguments: Mapping[str, Json]) -> ToolResult:
@@ -118,7 +119,9 @@ def never() -> None:
 
 
 async def answer(name: str, arguments: object, run: Tool, *, seconds: float = 5) -> tuple[bool, str]:
-    result = await serve(call(name, arguments), {run.name: run}, stop=never, seconds=seconds)
+    result = await serve(
+        call(name, arguments), {run.name: run}, stop=never, units=5_000, ceiling=5_000, seconds=seconds
+    )
     (item,) = result.content_items
     return result.success, item.text
 
@@ -129,7 +132,7 @@ async def test_a_tool_can_end_the_turn_and_is_answered_all_the_same() -> None:
 
     stops: list[bool] = []
     run = replace(tool("over"), call=over)
-    result = await serve(call("over", {}), {"over": run}, stop=lambda: stops.append(True))
+    result = await serve(call("over", {}), {"over": run}, stop=lambda: stops.append(True), units=99, ceiling=99)
     assert ([item.text for item in result.content_items], stops) == (["It is over."], [True])
 
 
@@ -141,9 +144,6 @@ async def test_a_call_is_answered_whatever_the_tool_does() -> None:
         await anyio.sleep_forever()
         raise NotImplementedError
 
-    async def long(_: Mapping[str, Json]) -> ToolResult:
-        return ToolResult(success=True, text="x" * (LONGEST_ANSWER + 1_500))
-
     ok = tool("ok")
     assert await answer("ok", {"text": "a"}, ok) == (True, "got {'text': 'a'}")
     assert await answer("other", {}, ok) == (False, "There is no tool called other on this turn.")
@@ -152,6 +152,31 @@ async def test_a_call_is_answered_whatever_the_tool_does() -> None:
     assert await answer("ok", {}, replace(ok, call=broken)) == (False, failed)
     slow = "ok did not answer within 0.01 s and was stopped."
     assert await answer("ok", {}, replace(ok, call=endless), seconds=0.01) == (False, slow)
-    success, text = await answer("ok", {}, replace(ok, call=long))
-    assert success
-    assert text.endswith("x\n[cut: 1,500 more characters]")
+
+
+@pytest.mark.parametrize(
+    ("piece", "units", "ceiling", "most"),
+    [
+        ("x", 80, 48_000, 80),
+        ("x", 1_000_000, 48_000, 48_000),
+        ("🧭", 80, 48_000, 80),
+        ("🧭", 1_000_000, 48_000, 24_000),
+        ("é", 48_000, 48_000, 24_000),
+    ],
+)
+async def test_a_long_answer_is_cut_once_between_characters_and_says_its_whole_length(
+    piece: str, units: int, ceiling: int, most: int
+) -> None:
+    whole = piece * (60_000 // utf16_units(piece))
+
+    async def long(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(success=True, text=whole)
+
+    run = replace(tool("ok"), call=long)
+    result = await serve(call("ok", {}), {"ok": run}, stop=never, units=units, ceiling=ceiling)
+    (item,) = result.content_items
+    shown, _, told = item.text.rpartition("\n")
+    assert (result.success, told) == (True, "[cut: the whole has 60,000 UTF-16 units; ask for less at a time]")
+    assert shown == piece * len(shown)
+    assert most - 2 < utf16_units(item.text) <= most
+    assert len(item.text.encode()) <= ceiling

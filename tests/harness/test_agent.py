@@ -1,5 +1,5 @@
 import stat
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,16 +25,15 @@ from harness.heartbeat import (
     plan_run,
 )
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
-from harness.json_value import Json
 from harness.layers import LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import in_workspace, plain_settings
+from harness.settings.excerpts import ExcerptLimits
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.store.held_file import HeldFile
 from harness.toolbox import ToolTurn
-from harness.tools import Tool, ToolResult
+from harness.tools import Tool
 from harness.turns import Outcome, Trigger, TurnEvent, TurnRequest, TurnResult
-from harness.units import utf16_units
 from harness.workspace.filters import ALREADY_SENT
 from harness.workspace.hooks import BootstrapEvent, BootstrapHooks
 from harness.workspace.warning_text import prompt_notice
@@ -489,26 +488,16 @@ async def test_an_agent_knows_whether_it_hears_every_message_of_a_group(
     assert ("You hear every message here." in layer.text) is every
 
 
-class Long(Box):
-    """A toolbox with one tool that has a lot to say."""
-
-    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
-        async def call(arguments: Mapping[str, Json]) -> ToolResult:
-            return ToolResult(success=True, text="ab🧭" * 100)
-
-        return (Tool("log", "Reads the log.", {"type": "object"}, call),)
-
-
-@pytest.mark.parametrize(("config", "most"), [("{}", 400), ("{toolResultMaxChars: 80}", 80)])
-async def test_a_tools_result_is_as_long_as_the_agent_may_read(tmp_path: Path, config: str, most: int) -> None:
-    """`contextLimits.toolResultMaxChars`, in UTF-16 units, with the word that something is missing inside of it."""
+@pytest.mark.parametrize(("config", "most"), [("{}", None), ("{toolResultMaxChars: 80}", 80)])
+async def test_a_backend_hears_how_much_of_a_tools_result_the_agent_may_read(
+    tmp_path: Path, config: str, most: int | None
+) -> None:
+    """`contextLimits.toolResultMaxChars`."""
     machine = Surroundings(home=tmp_path)
     text = f"{{agents: {{defaults: {{contextLimits: {config}}}}}}}"
     settings = in_workspace(resolve_agent(read_config(text, machine), "main", machine), tmp_path)
-    (request,) = await asked(Agent(Ending(), Gatherer(settings, CODEX), toolbox=Long("log")), "one")
-    result = await request.tools[0].call({})
-    assert (utf16_units(result.text) <= most, result.success) == (True, True)
-    assert result.text.endswith("[cut: the whole has 400 characters; ask for less at a time]") is (most < 400)
+    (request,) = await asked(Agent(Ending(), Gatherer(settings, CODEX)), "one")
+    assert request.excerpts == ExcerptLimits(tool_result_max_chars=most)
 
 
 async def test_what_a_conversation_holds_outlasts_a_restart(tmp_path: Path) -> None:

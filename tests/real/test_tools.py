@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
@@ -21,10 +21,12 @@ from harness.json_value import Json
 from harness.memory.index import MemoryIndex
 from harness.plain import plain_settings
 from harness.settings.agent import ToolSettings
+from harness.settings.excerpts import ExcerptLimits
 from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool, ToolResult
 from harness.turns import Outcome, PlanChanged, PlanStep, ToolFinished, ToolStarted
+from harness.units import utf16_units
 from tests.support.real import (
     Stage,
     beat_of,
@@ -383,3 +385,40 @@ async def test_an_agent_that_keeps_plans_gets_codexs_own_tool_for_it_and_not_a_s
     assert names.count("update_plan") == chosen
     changed = PlanChanged((PlanStep("Look", "completed"), PlanStep("Mend", "inProgress")))
     assert [event for event in events if isinstance(event, PlanChanged)] == [changed] * chosen
+
+
+@dataclass(frozen=True)
+class Logbook:
+    """One tool that has a lot to say."""
+
+    text: str
+    names = frozenset({"message"})
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        async def call(arguments: Mapping[str, Json]) -> ToolResult:
+            return ToolResult(success=True, text=self.text)
+
+        return (Tool("message", "Reads the log.", {"type": "object"}, call),)
+
+
+@pytest.mark.parametrize(
+    ("piece", "configured", "model", "units"),
+    [
+        ("x", None, "gpt-5.5", 48_000),
+        ("x", None, "no-such-model", 12_000),
+        ("🧭", None, "gpt-5.5", 24_000),
+        ("🧭", 900, "gpt-5.5", 900),
+    ],
+)
+async def test_a_tools_result_is_cut_once_to_what_the_configuration_the_context_and_codex_allow(
+    codex: CodexBinary, state: Path, workspace: Path, piece: str, configured: int | None, model: str, units: int
+) -> None:
+    """Nothing of it is cut by Codex, which would take the word of our cut for a part of the text."""
+    settings = replace(plain_settings(workspace), excerpts=ExcerptLimits(tool_result_max_chars=configured))
+    script = in_turn([Reply((CallTool("message", {}),)), say("Read.")])
+    whole = piece * (60_000 // utf16_units(piece))
+    async with stage(codex, state, workspace, script, toolbox=Logbook(whole), agent=settings, model=model) as play:
+        await play.ask("What does the log say?")
+    (output,) = outputs(play.model.requests[1])
+    told = "\n[cut: the whole has 60,000 UTF-16 units; ask for less at a time]"
+    assert output == piece * ((units - len(told)) // utf16_units(piece)) + told

@@ -16,6 +16,7 @@ from codex_bridge.lanes import Lane
 from harness.report import LayerLine
 from harness.workspace.reads import Refusal
 
+UNCLEAR = "is in, but its requirements could not be read: see what is wrong with it"
 CONFIG = """{
   // the gateway of the light
   agents: { defaults: { bootstrapMaxChar: 100, userTimezone: "Mars/Phobos" } },
@@ -100,12 +101,31 @@ def test_doctor_names_a_tone_that_there_is_not_and_says_who_can_read_the_workspa
         {
             "part": "memory",
             "ok": True,
-            "text": "the memory tools answer for the owner's direct chats alone; Codex's shell can read any workspace "
-            "file, whoever is listening.",
+            "text": "the memory tools answer for the owner's direct chats alone; whoever the channel lets into a "
+            "direct chat counts as the owner, unless the gateway names the owners' ids; Codex's shell can read any "
+            "workspace file, whoever is listening.",
         }
     ]
     (place / "openclaw.json").write_text("{ memory: { groups: true } }", encoding="utf-8")
-    assert "answer for the owner's direct chats and for groups; Codex's shell" in run(place, "doctor", code=1)
+    assert "answer for the owner's direct chats and for groups; whoever the channel" in run(place, "doctor", code=1)
+
+
+@pytest.mark.parametrize(("units", "said"), [(48_000, False), (48_001, True)])
+def test_doctor_says_that_codex_reads_no_more_of_a_tool_than_it_does(place: Path, units: int, said: bool) -> None:
+    (place / "openclaw.json").write_text(
+        f"{{ agents: {{ defaults: {{ contextLimits: {{ toolResultMaxChars: {units} }} }} }} }}", encoding="utf-8"
+    )
+    told = "contextLimits.toolResultMaxChars is 48,001, and on Codex more than 48,000 has no effect: it lets"
+    assert (told in run(place, "doctor", code=1)) is said
+
+
+@pytest.mark.parametrize("command", [("context", "list"), ("context", "json"), ("skills", "list")])
+def test_a_look_says_that_the_configuration_has_problems(place: Path, command: tuple[str, ...]) -> None:
+    options = [*command, "--workspace", str(place / "w"), "--config", str(place / "openclaw.json")]
+    wrong = CliRunner().invoke(app, options)
+    assert wrong.stderr == "[3 problem(s) in the configuration; see codex-bridge doctor]\n"
+    (place / "openclaw.json").write_text("{}", encoding="utf-8")
+    assert CliRunner().invoke(app, options).stderr == ""
 
 
 def test_doctor_names_what_is_set_and_does_nothing(place: Path) -> None:
@@ -299,12 +319,20 @@ def test_tiles_cover_the_area_in_proportion() -> None:
 
 def test_skills_are_listed_with_why_each_is_in_or_out(place: Path) -> None:
     """S76."""
+    vague = place / "w/skills/vague/SKILL.md"
+    vague.parent.mkdir()
+    vague.write_text('---\nname: vague\nname: vague\ndescription: odd\nmetadata: "{openclaw:"\n---\n', encoding="utf-8")
     listed = data(place, "skills", "list", "--json")
     assert [(skill["name"], skill["state"], skill["reason"]) for skill in listed["skills"]] == [
-        ("broken", "in", "meets all its requirements"),
+        ("broken", "in", UNCLEAR),
         ("good", "in", "meets all its requirements"),
         ("needy", "out", "needs the command no-such-command on PATH"),
+        ("vague", "in", UNCLEAR),
     ]
-    assert len(listed["problems"]) == 1
+    assert [problem.partition(":")[0].removeprefix(str(place)) for problem in listed["problems"]] == [
+        "/w/skills/broken/SKILL.md",
+        "/w/skills/vague/SKILL.md",
+    ]
+    assert "; metadata is not valid JSON5" in listed["problems"][1]
     shown = run(place, "skills", "list")
     assert "needs the command no-such-command on PATH" in shown

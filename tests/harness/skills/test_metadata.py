@@ -90,7 +90,8 @@ def test_the_old_name_of_the_block_still_counts_and_the_new_one_wins() -> None:
     ],
 )
 def test_a_value_of_the_wrong_kind_is_named_and_asks_for_nothing(text: str, problem: str) -> None:
-    assert read_metadata(text) == Metadata(problems=(problem,))
+    unclear = not any(key in problem for key in ("emoji", "install"))
+    assert read_metadata(text) == Metadata(unclear=unclear, problems=(problem,))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,7 @@ def test_a_value_of_the_wrong_kind_is_named_and_asks_for_nothing(text: str, prob
 def test_a_name_that_nothing_can_have_is_told_and_stays_a_requirement(text: str, written: str) -> None:
     assert read_metadata(text) == Metadata(
         gates=SkillGates(bins=(written,)),
+        unclear=True,
         problems=(f"metadata.openclaw.requires.bins holds {written}, a name that nothing can have; correct it",),
     )
 
