@@ -107,7 +107,8 @@ def _direct(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:
 def _group(facts: ChatFacts, turn: TurnFacts, found: Tools, *, messaging: bool, named: bool) -> str:
     spawn = found.called("sessions_spawn")
     return lines(
-        f"This is a group chat on {literal(facts.channel)}. You are one of several here, and mostly you read along.",
+        f"This is a group chat on {literal(facts.channel)}. You are one of several here"
+        + (", and mostly you read along." if facts.activation == "always" else "."),
         chat_names(facts, whose="Its") if named else "",
         _posting(turn, found, messaging=messaging),
         "Write for a chat: short, and as one of the people. "

@@ -146,6 +146,7 @@ CONTRADICTIONS = [
     ("## Scheduled Turn", "Your answer goes to the chat that the message came from"),
     ("a press comes back as a message", "shows no buttons"),
     ("a press comes back as a message", "is not known; the owner"),
+    ("mostly you read along", "You hear only messages that call you"),
     ("wait by one", "To wait for a command, give"),
     ("Do not narrate calls.", "Say a few words first"),
     ("\n- sessions_spawn", "You cannot start subagents"),
