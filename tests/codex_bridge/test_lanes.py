@@ -105,7 +105,8 @@ def test_the_tools_of_the_gateway_are_named_and_subagents_only_where_there_are_a
 
 def test_what_stays_from_turn_to_turn_is_routed_once_and_an_edit_is_seen() -> None:
     def turn(words: str, *layers: Layer) -> LanePlan:
-        return plan(Composition((*layers, layer(LayerName.USER_TEXT, words)), nothing))
+        last = (layer(LayerName.SENDER, f"who says {words}"), layer(LayerName.USER_TEXT, words))
+        return plan(Composition((*layers, *last), nothing))
 
     nothing = ()
     soul, tools = layer(LayerName.SOUL, "dry"), layer(LayerName.TOOLS, "a printer")

@@ -97,7 +97,23 @@ async def test_a_title_outlives_a_compaction_and_its_end_is_told_after_one(
         await hear(play, said("5", ""))
     before, after = play.model.requests[-2:]
     assert (set(names(before)), count(before, MANNERS) >= 1) == ({"TITLE_X"}, True)
-    assert names(after) == [*names(before), OVER]
+    told = len(names(before))
+    # On 0.163 it is ended under its key of before the compaction as well, which may have held on.
+    assert (names(after)[:told], set(names(after)[told:])) == (names(before), {OVER})
+
+
+@pytest.mark.parametrize(("model", "catalogue"), CARRIERS)
+async def test_a_title_that_ends_with_a_compaction_does_not_hold_on(
+    codex: CodexBinary, state: Path, workspace: Path, model: str, catalogue: CatalogueMode
+) -> None:
+    """0.171 says it again by itself, and nobody has it said anew: its end must be told all the same."""
+    script = in_turn([say("Hi."), FULL, say("In short."), say("On."), say("Again.")])
+    async with stage(codex, state, workspace, script, model=model, catalogue=catalogue) as play:
+        texts = ("1", "word " * 30_000, "3")
+        await hear(play, *(replace(said(str(n), "TITLE_X"), text=text) for n, text in enumerate(texts)))
+        await hear(play, said("4", ""))
+    last = play.model.requests[-1]
+    assert (names(last)[-1:] in ([], [OVER]), count(last, MANNERS) >= 1) == (True, True)
 
 
 @pytest.mark.parametrize(("model", "catalogue"), CARRIERS)
