@@ -301,7 +301,8 @@ class CodexHarness:
         Raises:
             CodexError: No server tells, so nothing may be sent again.
         """
-        from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams  # few servers are lost
+        from codex_bridge.marks import read_mark  # few servers are lost
+        from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams
         from codex_bridge.wire.items import UserMessageItem
 
         self._turns.pop(thread.opened.thread.id, None)
@@ -314,7 +315,8 @@ class CodexHarness:
                 return False  # a thread of which nothing was written down has had no turn
             raise
         said = [item for each in last.data for item in each.items if isinstance(item, UserMessageItem)]
-        return any(item.client_id == turn.request.message_key for item in said)
+        marks = [read_mark(item.client_id) for item in said]
+        return any(mark is not None and mark.key == turn.request.message_key for mark in marks)
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""
@@ -371,6 +373,7 @@ class CodexHarness:
             changed=changed,
             ended=ended,
             context_round=thread.context_round,
+            heard=turn.heard,
         )
         _tell_detours(turn, thread, model)
         _tell_override(turn, thread)

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.lanes import CHANGED_KEY, NAMED_KEY, LanePlan, entries
+from codex_bridge.marks import Mark
 from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
     ApprovalPolicy,
@@ -147,6 +148,7 @@ def turn_start(
     changed: Mapping[str, str] = MappingProxyType({}),
     ended: frozenset[str] = frozenset(),
     context_round: int = 0,
+    heard: int = 0,
 ) -> TurnStartParams:
     """Parameters of turn/start.
 
@@ -162,6 +164,7 @@ def turn_start(
         changed: Texts that took the place of those that the conversation began with, by name.
         ended: Keys of entries of the turn before that hold no longer, as they were said.
         context_round: See `in_round`.
+        heard: The number of the last row of the chat's transcript that the thread knows when it has this turn.
     """
     once = {**entries(CHANGED_KEY, changed), **lanes.turn_once}
     added = {
@@ -175,7 +178,7 @@ def turn_start(
     params = TurnStartParams(
         thread_id=thread.thread.id,
         input=[TextInput(text=text) for text in texts],
-        client_user_message_id=request.message_key,
+        client_user_message_id=str(Mark(request.message_key, heard)),
         approvals_reviewer=settings.reviewer,
         sandbox_policy=_sandbox_policy(settings.sandbox),
         collaboration_mode=CollaborationMode(

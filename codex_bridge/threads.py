@@ -21,14 +21,14 @@ from codex_bridge.params import ThreadSettings, thread_resume, thread_start, wit
 from codex_bridge.rules import must_be_copied
 from codex_bridge.servers import Connection, OpenThread
 from codex_bridge.turn import CodexTurn, SentRequest
-from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
+from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, Thread, ThreadOpened
 from harness.errors import StoreError
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.projection import project
 from harness.store.bindings import Bindings
 from harness.store.bound import Basis, Binding, Holds
 from harness.store.transcript import Occasion, Spoken
-from harness.turns import Notice, Trigger
+from harness.turns import Notice, Outcome, Trigger
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +79,9 @@ class Threads:
         """Conversations of which the store still names a thread that was forgotten; True: and words that should be."""
         self._of: dict[CodexTurn, OpenThread] = {}
         """The threads of the turns that run."""
+        self._lost: dict[str, dict[str, int]] = {}
+        """Of each conversation the turns that were lost with their server since its last whole one, and up to which row
+        each was told."""
         self._ailing = False
         """Whether the store failed when it was last to keep something."""
         self._untold = ""
@@ -198,8 +201,10 @@ class Threads:
         try:
             if connection is None or connection.threads.get(key) is not thread:
                 # A thread that did not last, or a server that is gone: nobody knows what it has written down.
+                if turn.buffer.result is not None and turn.buffer.result.turn and not turn.aside:
+                    self._lost.setdefault(key, {})[turn.buffer.result.turn] = turn.heard
                 if spoken is not None:
-                    await self._bindings.mirror(key, replace(spoken, conversation="") if turn.aside else spoken)
+                    await self._bindings.mirror(key, replace(spoken, conversation=""))
             elif spoken is not None:
                 await self._settle(key)
                 stored, thread.stored = thread.stored, thread.holds
@@ -209,6 +214,7 @@ class Threads:
                     thread.stored = stored
                     raise
                 thread.holds = thread.stored = replace(thread.holds, heard=heard)
+                self._lost.pop(key, None)
                 self._ailing = False
             else:
                 await self.store(connection, key)
@@ -296,6 +302,7 @@ class Threads:
         if words:
             self._cleared[session_key] = begun
         self._stale[session_key] = words or self._stale.get(session_key, False)
+        self._lost.pop(session_key, None)
         if connection is not None:
             connection.threads.pop(session_key, None)
         return begun
@@ -352,11 +359,47 @@ class Threads:
             return await self._begun(connection, turn)
         basis = _known(bound.basis, self._basis(opened, connection, turn))
         began = replace(holds_of(turn.lanes), context="", tools=bound.holds.tools)
+        holds = await self._really_held(bound, opened.thread, turn)
         # A store of before does not know what the conversation was told of the texts: most likely what holds now.
         thread = OpenThread(
-            opened, basis, began, _after_resume(bound.holds, began, turn.lanes), bound.holds, turn.request.environment
+            opened, basis, began, _after_resume(holds, began, turn.lanes), bound.holds, turn.request.environment
         )
         return self._opened(thread, connection, turn)
+
+    async def _really_held(self, bound: Binding, thread: Thread, turn: CodexTurn) -> Holds:
+        """What a thread that is loaded again was told, by what Codex has written down.
+
+        A server that is killed, or a disk that is full, may cost a thread its last turns, and a loss may leave open
+        whether it has one. What it lacks is quoted to it, and what it has is not said twice.
+        """
+        if bound.holds.developer == UNKNOWN or not self._bindings.last(turn.key):
+            return bound.holds  # a thread that somebody else began, or a chat in which nothing was said
+        try:
+            return await self._compared(bound, thread, turn)
+        except (StoreError, OSError) as error:
+            logger.warning("whether %s has all its turns: %s", thread.id, error)
+            return bound.holds
+
+    async def _compared(self, bound: Binding, thread: Thread, turn: CodexTurn) -> Holds:
+        from codex_bridge.written import NOTHING, kept, last_message  # only a thread that is loaded again needs it
+
+        key, lost = turn.key, self._lost.get(turn.key, {})
+        last = await last_message(thread)
+        if last is None or last.mark is None or last.mark.heard > self._bindings.last(key):
+            return bound.holds  # the message of another program, or one that tells of another store than this
+        rows = await self._bindings.turns_since(key, thread.id, last.mark.heard)
+        found = await kept(thread, {last.turn, *rows, *lost})
+        if not found[last.turn].words:
+            return bound.holds  # a form that we do not know
+        # A turn that was lost just as it was written down may have no message that tells, so our own memory has to.
+        heard = max([last.mark.heard, *(told for each, told in lost.items() if found[each] != NOTHING)])
+        has = frozenset(each for each in rows if found[each].words)
+        gone = await self._bindings.correct(key, thread.id, has=has | {last.mark.key}, lacks=rows - has)
+        if not gone:
+            return replace(bound.holds, heard=heard)
+        turn.buffer.push(Notice("Codex has lost the end of this conversation; this turn quotes what was said there."))
+        # Nobody knows which of the quoted files went with it.
+        return replace(bound.holds, heard=heard, context="")
 
     async def _begun(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         """Begin a new thread, and bind the chat to it."""
@@ -434,15 +477,21 @@ def _spoken(turn: CodexTurn) -> Spoken | None:
     A heartbeat is told by whoever delivers it: what it says to the chat is not what its turn ends with.
     """
     result, request = turn.buffer.result, turn.request
-    if result is None or not result.turn or turn.vanished or request.trigger is Trigger.HEARTBEAT:
+    if result is None or turn.vanished or request.trigger is Trigger.HEARTBEAT:
         return None
+    # A turn that is lost before it has a name may have begun all the same: its message tells.
+    turn_id = result.turn or (request.message_key if result.outcome is Outcome.LOST else "")
+    if not turn_id:
+        return None
+    from harness.replies import told  # who only starts a server needs none of it
+
     words = request.composition.get(LayerName.USER_TEXT)
     return Spoken(
         said=words.text if words else "",
-        answered=result.text,
+        answered=told(result.text),
         occasion=Occasion.SCHEDULED if request.trigger is Trigger.CRON else Occasion.CHAT,
         conversation=result.conversation,
-        turn=result.turn,
+        turn=turn_id,
     )
 
 
@@ -459,8 +508,6 @@ def _known(held: Basis, now: Basis) -> Basis:
 
 def _judge_rules(turn: CodexTurn) -> None:
     """Plan anew if Codex would find other rules now than when the turn was composed; it may have waited for long."""
-    if turn.apart:
-        return  # its thread reads no rules
     if turn.apart:
         return  # its thread reads no rules
     copied = must_be_copied(turn.request.workspace, turn.request.composition)

@@ -22,7 +22,11 @@ INTRO: Final = (
 )
 OLDER: Final = "[Older exchanges are left out.]"
 CUT: Final = "[cut]"
-PERSON: Final = "They wrote:"
+_ASKED: Final = {
+    Occasion.CHAT: "They wrote:",
+    Occasion.HEARTBEAT: "A heartbeat asked:",
+    Occasion.SCHEDULED: "A scheduled job asked:",
+}
 _AGENT: Final = {
     Occasion.CHAT: "You answered:",
     Occasion.HEARTBEAT: "You wrote, from a heartbeat:",
@@ -55,7 +59,7 @@ def project(newest_first: Iterable[Spoken], limit: int = LONGEST) -> str:
 
 def _block(spoken: Spoken, room: int) -> str | None:
     """An exchange within `room`, cut if it must be, empty when nothing was said; None when there is no room for it."""
-    parts = [(PERSON, spoken.said), (_AGENT[spoken.occasion], spoken.answered)]
+    parts = [(_ASKED[spoken.occasion], spoken.said), (_AGENT[spoken.occasion], spoken.answered)]
     parts = [(label, text) for label, text in parts if text.strip()]
     if room < ROOM * len(parts):
         return None

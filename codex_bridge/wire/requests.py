@@ -147,6 +147,8 @@ class Thread(Received):
     id: str
     cli_version: str = ""
     cwd: str = ""
+    path: Annotated[str, OrElse("")] = ""
+    """The file that it is written to now; empty for one that is not kept."""
     status: ThreadStatus | None = None
     turns: tuple[Turn, ...] = ()
 

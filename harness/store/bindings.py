@@ -15,7 +15,7 @@ from typing import Final
 from harness.errors import StoreError
 from harness.store.bound import Basis, Binding, Holds, Listed
 from harness.store.database import Database
-from harness.store.transcript import Spoken, TranscriptLimits, append, last_of, unheard
+from harness.store.transcript import Spoken, TranscriptLimits, append, correct, last_of, turns_since, unheard
 
 logger = logging.getLogger(__name__)
 
@@ -140,6 +140,32 @@ class Bindings:
             StoreError: The store cannot be read.
         """
         return await self._database.run(lambda connection: list(unheard(connection, session_key, conversation, heard)))
+
+    async def turns_since(self, session_key: str, conversation: str, heard: int) -> frozenset[str]:
+        """The turns after the row `heard` of a chat that a conversation has in its history, or may have.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        return await self._database.run(lambda connection: turns_since(connection, session_key, conversation, heard))
+
+    async def correct(self, session_key: str, conversation: str, *, has: frozenset[str], lacks: frozenset[str]) -> int:
+        """Set right which turns of a chat a conversation has in its own history; it is told of the others.
+
+        Gives how many of those that it has lost it was thought to have.
+
+        Args:
+            session_key: The chat.
+            conversation: The backend's id of the conversation.
+            has: Turns that it has, also where a loss left that open.
+            lacks: Turns that it has lost.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        return await self._database.run(
+            lambda connection: correct(connection, session_key, conversation, has=has, lacks=lacks)
+        )
 
     async def forget(self, backend: str, session_key: str) -> None:
         """Drop a chat's binding; what was said there stays, and the next conversation is told of it.

@@ -32,9 +32,10 @@ class Spoken:
     """A person's words before it; empty when the agent began by itself."""
     occasion: Occasion = Occasion.CHAT
     conversation: str = ""
-    """The backend's conversation that has it in its own history; empty for none that lasts."""
+    """The backend's conversation that has it in its own history; empty for none that lasts, and as long as nobody knows
+    whether it has."""
     turn: str = ""
-    """The backend's id of the turn."""
+    """The backend's id of the turn, or that of the message where a loss left no other."""
     at: float = 0.0
     """Unix seconds; 0 for the time at which it is kept."""
 
@@ -58,6 +59,11 @@ _UNHEARD: Final = (
     "SELECT said, answered, kind, conversation, turn, said_at FROM transcript"
     " WHERE session_key = ? AND seq > ? AND (conversation != ? OR conversation = '') ORDER BY seq DESC"
 )
+_TURNS: Final = (
+    "SELECT turn FROM transcript WHERE session_key = ? AND seq > ? AND conversation IN (?, '') AND turn != ''"
+)
+_CLAIM: Final = "UPDATE transcript SET conversation = ? WHERE session_key = ? AND conversation = '' AND turn = ?"
+_RELEASE: Final = "UPDATE transcript SET conversation = '' WHERE session_key = ? AND conversation = ? AND turn = ?"
 
 
 def last_of(connection: sqlite3.Connection, session_key: str) -> int:
@@ -106,6 +112,27 @@ def unheard(connection: sqlite3.Connection, session_key: str, conversation: str,
     """
     for said, answered, kind, where, turn, at in connection.execute(_UNHEARD, (session_key, heard, conversation)):
         yield Spoken(said=said, answered=answered, occasion=Occasion(kind), conversation=where, turn=turn, at=float(at))
+
+
+def turns_since(connection: sqlite3.Connection, session_key: str, conversation: str, heard: int) -> frozenset[str]:
+    """The turns after the row `heard` of a chat that a conversation has in its history, or may have."""
+    return frozenset(turn for (turn,) in connection.execute(_TURNS, (session_key, heard, conversation)))
+
+
+def correct(
+    connection: sqlite3.Connection,
+    session_key: str,
+    conversation: str,
+    *,
+    has: frozenset[str],
+    lacks: frozenset[str],
+) -> int:
+    """Set right which turns a conversation has in its own history: those of `has`, and none of `lacks`.
+
+    Gives how many of the latter it was thought to have.
+    """
+    connection.executemany(_CLAIM, [(conversation, session_key, turn) for turn in has])
+    return connection.executemany(_RELEASE, [(session_key, conversation, turn) for turn in lacks]).rowcount
 
 
 def _kept(text: str, limit: int) -> str:

@@ -193,7 +193,7 @@ def test_a_turn_always_names_the_model_and_effort_in_force() -> None:
     assert asked == {
         "threadId": "thread-1",
         "input": [{"type": "text", "text": "hi"}],
-        "clientUserMessageId": "telegram:7:9",
+        "clientUserMessageId": "telegram:7:9 heard=0",
         "approvalsReviewer": "user",
         "sandboxPolicy": {"type": "workspaceWrite"},
         "collaborationMode": {

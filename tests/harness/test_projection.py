@@ -65,7 +65,22 @@ def test_every_line_is_ours_or_quoted(exchanges: list[tuple[str, str, Occasion]]
     text = project([spoken(*each) for each in exchanges], limit)
     ours = {
         "", INTRO, OLDER, "They wrote:", "You answered:", "You wrote, from a heartbeat:",
-        "You wrote, from a scheduled job:",
+        "You wrote, from a scheduled job:", "A heartbeat asked:", "A scheduled job asked:",
     }  # fmt: skip
     assert [line for line in text.splitlines() if line not in ours and not line.startswith("> ")] == []
     assert utf16_units(text) <= limit
+
+
+def test_whoever_asked_is_named() -> None:
+    asked = [spoken("Look around.", "Calm.", each) for each in (Occasion.HEARTBEAT, Occasion.SCHEDULED)]
+    assert project(asked).splitlines()[2:] == [
+        "A scheduled job asked:",
+        "> Look around.",
+        "You wrote, from a scheduled job:",
+        "> Calm.",
+        "",
+        "A heartbeat asked:",
+        "> Look around.",
+        "You wrote, from a heartbeat:",
+        "> Calm.",
+    ]

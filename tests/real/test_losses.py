@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,9 @@ from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, Reply, Wait, always, say
 from codex_bridge.wire.base import Method
 from codex_bridge.wire.requests import TURN_START
+from harness.store.transcript import Occasion, Spoken
 from harness.turns import Outcome
-from tests.support.real import Stage, count, stage
+from tests.support.real import LIMIT, Stage, count, message, notices_of, stage
 
 
 def pid_of(play: Stage) -> int:
@@ -69,7 +73,7 @@ async def test_a_message_that_was_taken_before_the_loss_is_not_sent_again(
 
     async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
         answer = await real(self, method, params, **how)
-        if method is TURN_START and params.client_user_message_id.endswith(":1"):
+        if method is TURN_START and params.client_user_message_id.startswith("telegram:7:1 "):
             await play.model.next_request()
             os.kill(pid_of(play), signal.SIGKILL)
             await self.closed.wait()
@@ -88,3 +92,145 @@ async def test_a_message_that_was_taken_before_the_loss_is_not_sent_again(
     assert [request.method for request in turn.sent] == ["thread/start", "turn/start"]
     assert after.outcome is Outcome.ANSWERED
     assert [count(request, "heron") for request in play.model.requests] == [1, 1]
+
+
+ALERT = Spoken(answered="The vents are stuck.", occasion=Occasion.HEARTBEAT)
+KEY = message("").session_key("main")
+
+
+def after_the_answer_for(number: str, do: Callable[[], Awaitable[None]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do something as soon as Codex has answered that it has the message of that number."""
+    real = Client.call
+
+    async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
+        answer = await real(self, method, params, **how)
+        if method is TURN_START and params.client_user_message_id.startswith(f"telegram:7:{number} "):
+            await do()
+        return answer
+
+    monkeypatch.setattr(Client, "call", call)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "when the model is asked"])
+async def test_what_a_lost_turn_was_told_is_in_the_conversation_just_once(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    def script(request: RecordedRequest) -> Action:
+        return Reply((Wait(anyio.Event()),)) if "osprey" in request.parts()[-1].text else say("Fine.")
+
+    async def kill() -> None:
+        if late:
+            await play.model.next_request()
+        os.kill(pid_of(play), signal.SIGKILL)
+
+    async with stage(codex, state, workspace, script) as play:
+        before = await play.ask("heron", number="1")
+        await play.model.next_request()
+        await play.bindings.mirror(KEY, ALERT)
+        after_the_answer_for("2", kill, monkeypatch)
+        lost = await play.ask("osprey", number="2")
+        turn = await play.begin("finch", number="3")
+        told = await notices_of(turn)
+        after = await turn.result()
+        last = await play.ask("stork", number="4")
+    assert (lost.outcome, after.outcome, last.outcome) == (Outcome.LOST, Outcome.ANSWERED, Outcome.ANSWERED)
+    assert (told, after.conversation) == ([], before.conversation)
+    for request in play.model.requests[-2:]:
+        assert [count(request, words) for words in ("heron", "The vents are stuck.", "osprey", "finch")] == [1] * 4
+
+
+async def test_what_a_first_turn_was_told_is_in_the_conversation_just_once_when_it_is_lost(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def kill() -> None:
+        os.kill(pid_of(play), signal.SIGKILL)
+
+    async with stage(codex, state, workspace, always(say("Fine."))) as play:
+        after_the_answer_for("1", kill, monkeypatch)
+        lost = await play.ask("heron", number="1")
+        after = await play.ask("osprey", number="2")
+    assert (lost.outcome, after.outcome) == (Outcome.LOST, Outcome.ANSWERED)
+    assert [count(play.model.requests[-1], words) for words in ("heron", "osprey", "SOUL_M22")] == [1] * 3
+
+
+async def test_the_end_of_a_conversation_that_the_disk_has_lost_is_quoted_once(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, always(say("Fine."))) as play:
+        await play.ask("heron", number="1")
+    (rollout,) = state.rglob("rollout-*")
+    written = rollout.read_bytes()
+    async with stage(codex, state, workspace, always(say("Fine."))) as play:
+        await play.bindings.mirror(KEY, ALERT)
+        await play.ask("osprey", number="2")
+        await play.ask("stork", number="3")
+    rollout.write_bytes(written)
+    tolds: list[list[str]] = []
+    for number, words in (("4", "finch"), ("5", "wren")):
+        async with stage(codex, state, workspace, always(say("Fine."))) as play:
+            tolds.append(await notices_of(await play.begin(words, number=number)))
+            (request,) = play.model.requests
+        markers = ["heron", "The vents are stuck.", "osprey", "stork", "finch"]
+        assert [count(request, marker) for marker in markers] == [1] * 5
+    lost = "Codex has lost the end of this conversation; this turn quotes what was said there."
+    assert tolds == [[lost], []]
+
+
+GATEWAY = """
+import sys
+from pathlib import Path
+
+import anyio
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.loopback.script import Reply, Wait, say
+from tests.real.test_losses import ALERT, KEY
+from tests.support.real import stage
+
+path, state, workspace, course = sys.argv[1:]
+
+
+def script(request):
+    return Reply((Wait(anyio.Event()),)) if request.parts()[-1].text == "osprey" else say("Fine.")
+
+
+async def run():
+    async with stage(CodexBinary(Path(path), "the test"), Path(state), Path(workspace), script) as play:
+        if course == "between":
+            await play.ask("heron", number="1")
+        else:
+            await play.bindings.mirror(KEY, ALERT)
+            await play.begin("osprey", number="2")
+            await play.model.next_request()
+        print("ready", flush=True)
+        await anyio.sleep_forever()
+
+
+anyio.run(run)
+"""
+
+
+def killed_gateway(codex: CodexBinary, state: Path, workspace: Path, course: str) -> None:
+    """Run a gateway in a process of its own and kill it, and nothing else, at a moment of its course."""
+    arguments = [str(codex.path), str(state), str(workspace), course]
+    with subprocess.Popen([sys.executable, "-c", GATEWAY, *arguments], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "ready\n"
+        finally:
+            child.kill()
+
+
+async def test_a_gateway_that_is_killed_leaves_every_word_in_the_conversation_just_once(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    for course in ("between", "in the middle"):
+        with anyio.fail_after(LIMIT):
+            await anyio.to_thread.run_sync(killed_gateway, codex, state, workspace, course)
+    async with stage(codex, state, workspace, always(say("Fine."))) as play:
+        turn = await play.begin("finch", number="3")
+        told = await notices_of(turn)
+        (request,) = play.model.requests
+    assert (told, [sent.method for sent in turn.sent]) == ([], ["thread/resume", "turn/start"])
+    words = ["heron", "The vents are stuck.", "osprey", "finch", "SOUL_M22"]
+    assert [count(request, each) for each in words] == [1] * 5

@@ -275,3 +275,22 @@ async def test_what_an_isolated_run_told_the_chat_is_told_to_its_thread_once(
     assert quoted(turn) == [f"{INTRO}\n\nYou wrote, from a heartbeat:\n> The vents are stuck."]
     assert quoted(again) == []
     assert count(play.model.requests[-1], "The vents are stuck.") == 1
+
+
+async def test_what_the_chat_did_not_see_is_not_quoted_as_said(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    async with stage(codex, state, workspace, in_turn([say("NO_REPLY"), say("Calm.")])) as play:
+        await play.ask("heron", number="1")
+        job = await play.agent.scheduled("Look at the sea.", session_key=KEY, key="job:1")
+        await job.result()
+    for rollout in rollouts(state):
+        rollout.unlink()
+    async with stage(codex, state, workspace, echo) as later:
+        turn = await later.begin("second", number="2")
+        await turn.result()
+    history = (
+        f"{INTRO}\n\nThey wrote:\n> heron\n\n"
+        "A scheduled job asked:\n> Look at the sea.\nYou wrote, from a scheduled job:\n> Calm."
+    )
+    assert quoted(turn) == [history]

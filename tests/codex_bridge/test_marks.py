@@ -1,0 +1,17 @@
+"""What a message says of itself is read back as it was written, and nothing else passes for it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_bridge.marks import Mark, read_mark
+
+
+@given(st.text(), st.integers(0, 10**15 - 1))
+def test_a_mark_is_read_as_it_was_written(key: str, heard: int) -> None:
+    assert read_mark(str(Mark(key, heard))) == Mark(key, heard)
+
+
+@pytest.mark.parametrize("text", [None, "", "telegram:7:1", "telegram:7:1 heard=", "a heard=1 ", "a heard=-1"])
+def test_what_another_program_says_is_no_mark(text: str | None) -> None:
+    assert read_mark(text) is None
