@@ -139,6 +139,31 @@ async def test_what_a_lost_turn_was_told_is_in_the_conversation_just_once(
         assert [count(request, words) for words in ("heron", "The vents are stuck.", "osprey", "finch")] == [1] * 4
 
 
+@pytest.mark.parametrize("torn_before", ["response_item", "user.text", "UserMessage"])
+async def test_a_turn_that_was_written_down_in_part_is_completed_and_nothing_of_it_said_twice(
+    codex: CodexBinary, state: Path, workspace: Path, torn_before: str
+) -> None:
+    def script(request: RecordedRequest) -> Action:
+        return Reply((Wait(anyio.Event()),)) if request.parts()[-1].text == "osprey" else say("Fine.")
+
+    async with stage(codex, state, workspace, script) as play:
+        before = await play.ask("heron", number="1")
+        await play.model.next_request()
+        await play.bindings.mirror(KEY, ALERT)
+        turn = await play.begin("osprey", number="2")
+        await play.model.next_request()
+        os.kill(pid_of(play), signal.SIGKILL)
+        lost = await turn.result()
+        (rollout,) = state.rglob("rollout-*")
+        lines = rollout.read_text("utf-8").splitlines(keepends=True)
+        torn = next(at for at, line in enumerate(lines) if lost.turn in line and torn_before in line)
+        rollout.write_text("".join(lines[:torn]), "utf-8")
+        after = await play.ask("finch", number="3")
+        request = play.model.requests[-1]
+    assert (lost.outcome, after.outcome, after.conversation) == (Outcome.LOST, Outcome.ANSWERED, before.conversation)
+    assert [count(request, words) for words in ("heron", "The vents are stuck.", "osprey", "finch")] == [1] * 4
+
+
 async def test_what_a_first_turn_was_told_is_in_the_conversation_just_once_when_it_is_lost(
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
