@@ -22,15 +22,13 @@ if TYPE_CHECKING:
     from harness.skills.layer import skills_layer
     from harness.skills.library import SkillLibrary, SkillSurvey
     from harness.skills.listing import listing_options
-    from harness.skills.locations import PathNaming, sandbox_naming
+    from harness.skills.locations import PathNaming
     from harness.skills.roots import Guard, SkillRoot, skill_roots
-    from harness.skills.saved import SavedSnapshotError, dump_snapshot, load_snapshot
     from harness.skills.snapshot import (
         SkillNeed,
         SkillSnapshot,
         SkillVersions,
         is_outdated,
-        prompt_for_run,
         take_snapshot,
     )
     from harness.skills.values import (
@@ -57,7 +55,6 @@ __all__ = [
     "PluginSkills",
     "ReadTool",
     "RemoteNode",
-    "SavedSnapshotError",
     "Shell",
     "Skill",
     "SkillCatalogue",
@@ -82,13 +79,9 @@ __all__ = [
     "Tier",
     "Why",
     "build_catalogue",
-    "dump_snapshot",
     "home_spellings",
     "is_outdated",
     "listing_options",
-    "load_snapshot",
-    "prompt_for_run",
-    "sandbox_naming",
     "skill_environment",
     "skill_roots",
     "skills_layer",
@@ -109,7 +102,6 @@ __getattr__ = lazily(
         "PluginSkills": "harness.settings.skills",
         "ReadTool": "harness.skills.wording",
         "RemoteNode": "harness.settings.skills",
-        "SavedSnapshotError": "harness.skills.saved",
         "Shell": "harness.skills.wording",
         "Skill": "harness.skills.values",
         "SkillCatalogue": "harness.skills.catalogue",
@@ -134,13 +126,9 @@ __getattr__ = lazily(
         "Tier": "harness.skills.catalogue",
         "Why": "harness.skills.values",
         "build_catalogue": "harness.skills.catalogue",
-        "dump_snapshot": "harness.skills.saved",
         "home_spellings": "harness.skills.disk",
         "is_outdated": "harness.skills.snapshot",
         "listing_options": "harness.skills.listing",
-        "load_snapshot": "harness.skills.saved",
-        "prompt_for_run": "harness.skills.snapshot",
-        "sandbox_naming": "harness.skills.locations",
         "skill_environment": "harness.skills.environment",
         "skill_roots": "harness.skills.roots",
         "skills_layer": "harness.skills.layer",

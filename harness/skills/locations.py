@@ -1,6 +1,6 @@
 """How a skill's path is written for the model.
 
-Pure: text in, text out (prompt-builder 8.9 and, for sandboxes, 8.10).
+Pure: text in, text out (prompt-builder 8.9).
 """
 
 from collections.abc import Iterable
@@ -9,13 +9,12 @@ from typing import Final
 from harness.lean_values import dataclass
 from harness.settings.skills import PLUGIN_LINKS_FOLDER
 
-SANDBOX_MIRROR: Final = ".openclaw/sandbox-skills"
 STATE_FOLDERS: Final = ("skills", PLUGIN_LINKS_FOLDER)
 
 
 @dataclass(frozen=True, slots=True)
 class PathNaming:
-    """What is needed to shorten a path or to move it into a container."""
+    """What is needed to shorten a path."""
 
     homes: tuple[str, ...] = ()
     """The folders that may become `~/`: the configured home, the person's home, and where both really are."""
@@ -23,8 +22,6 @@ class PathNaming:
     """What `~` means to the shell or the read tool, in all spellings; None when that is the same as `homes`."""
     state_dir: str = ""
     """The state folder; its skills stay absolute where the shell's `~` would not reach them."""
-    moves: tuple[tuple[str, str], ...] = ()
-    """Pairs of a folder here and the folder that shows it in a container; a moved path is not shortened."""
 
     def locations(self, files: Iterable[str]) -> list[str]:
         """Write each path as the model should see it."""
@@ -32,10 +29,6 @@ class PathNaming:
         return [self._location(file, homes) for file in files]
 
     def _location(self, file: str, homes: list[str]) -> str:
-        for here, there in self.moves:
-            rest = _below(file, here)
-            if rest:
-                return f"{there.rstrip('/')}/{rest}"
         for home in homes:
             rest = _below(file, home)
             if rest:
@@ -46,19 +39,6 @@ class PathNaming:
         if self.shell_homes is None or home in self.shell_homes or not self.state_dir:
             return False
         return any(_below(file, f"{self.state_dir}/{folder}") for folder in STATE_FOLDERS)
-
-
-def sandbox_naming(*, skills_workspace: str, workdir: str, writable: bool) -> PathNaming:
-    """Name the paths of a sandboxed run, which sees only the workspace's own skills.
-
-    Args:
-        skills_workspace: The folder here whose `skills` the run loads: the mirror's for a writable workspace,
-            otherwise the copy that is mounted at `workdir`.
-        workdir: Where the container has the workspace.
-        writable: Whether the container can write to the workspace.
-    """
-    there = f"{workdir.rstrip('/')}/{SANDBOX_MIRROR}" if writable else workdir
-    return PathNaming(moves=((skills_workspace, there),))
 
 
 def _below(path: str, folder: str) -> str:

@@ -95,12 +95,3 @@ def is_outdated(snapshot: SkillSnapshot, *, current: int, allow: frozenset[str] 
         or (current == 0 and snapshot.version > 0)
         or kept != allow
     )
-
-
-def prompt_for_run(snapshot: SkillSnapshot | None, catalogue: SkillCatalogue | None = None) -> str:
-    """Choose the text for a run: the kept list, trimmed, else the fresh one as rendered, else nothing.
-
-    A sandboxed run passes no snapshot, because the paths in it are those outside of the container.
-    """
-    kept = "" if snapshot is None else snapshot.prompt.strip()
-    return kept or ("" if catalogue is None else catalogue.text)

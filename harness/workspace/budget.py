@@ -118,10 +118,10 @@ def _build(files: tuple[WorkspaceFile, ...], limits: FileLimits) -> ContextFiles
             if outcome != EMPTY:
                 notices.append(Notice(NoticeCode.OMITTED, file.path, f"{file.name} was left out: {outcome}."))
             continue
-        left -= outcome.units
         built.append(outcome)
         if outcome.fit is Fit.TRUNCATED:
-            notices.append(_truncation_notice(outcome, limits))
+            notices.append(_truncation_notice(outcome, left, limits))
+        left -= outcome.units
     return ContextFiles(tuple(built), tuple(left_out), tuple(notices), limits)
 
 
@@ -157,9 +157,10 @@ def _full(file: WorkspaceFile, left: int, limits: FileLimits) -> str:
     return f"the total limit of {limits.total} units is used up ({max(0, left)} left)"
 
 
-def _truncation_notice(file: ContextFile, limits: FileLimits) -> Notice:
-    limit = limits.per_file if file.raw_units > limits.per_file else limits.total
-    kind = "bootstrapMaxChars" if file.raw_units > limits.per_file else "bootstrapTotalMaxChars"
+def _truncation_notice(file: ContextFile, left: int, limits: FileLimits) -> Notice:
+    """Say which limit cut the file: its own, or the total, when less than that was left of it."""
+    own = limits.per_file <= left
+    limit, kind = (limits.per_file, "bootstrapMaxChars") if own else (limits.total, "bootstrapTotalMaxChars")
     kept = file.truncation.kept_units if file.truncation else 0
     text = (
         f"{file.name} was cut for the prompt: raw={file.raw_units} kept={kept} limit={limit} ({kind}), in UTF-16 units."

@@ -122,6 +122,17 @@ async def test_a_bare_new_begins_a_fresh_conversation_with_the_gateways_own_word
     assert not (await agent.receive(replace(MESSAGE, text="/new start"))).request.fresh
 
 
+@pytest.mark.parametrize(("kind", "owner"), [(ChatKind.GROUP, "7"), (ChatKind.DIRECT, "8")])
+async def test_a_bare_new_of_anybody_else_quotes_no_note(tmp_path: Path, kind: ChatKind, owner: str) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2031-05-06.md").write_text("The lens was polished.", encoding="utf-8")
+    agent = Agent(Recording(), gatherer(tmp_path), owners=frozenset({owner}))
+    message = replace(MESSAGE, text="/new", chat=Chat(kind, "7"))
+    request = (await agent.receive(message)).request
+    assert request.fresh
+    assert not any("The lens was polished." in layer.text for layer in request.composition.layers)
+
+
 @pytest.mark.parametrize(
     ("kind", "owners", "audience"),
     [
@@ -276,6 +287,18 @@ async def test_after_a_compaction_the_named_sections_are_said_again_once(tmp_pat
     assert "Red Lines" in said[3].text
     assert "2031-05-06" in said[3].text
     assert [layer.name for layer in requests[3].composition.layers][-2:] == [LayerName.REFRESH, LayerName.USER_TEXT]
+
+
+async def test_rules_that_lead_to_a_note_are_not_said_again_to_a_group(tmp_path: Path) -> None:
+    """The sections of a linked AGENTS.md are the owner's notes."""
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2031-05-06.md").write_text(RULES, encoding="utf-8")
+    (tmp_path / "AGENTS.md").symlink_to("memory/2031-05-06.md")
+    settings = replace(plain_settings(tmp_path), post_compaction_sections=("Red Lines",))
+    agent = Agent(Ending(COMPACTED), Gatherer(settings, COMPOSED))
+    group = replace(MESSAGE, chat=Chat(ChatKind.GROUP, "-5"))
+    for request in await asked(agent, "one", "two", message=group):
+        assert not any("Never sell the boat" in layer.text for layer in request.composition.layers)
 
 
 async def test_a_heartbeat_leaves_what_is_to_be_said_to_a_turn_that_stays(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import pytest
 
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
+from harness.inbound import ChatKind
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import in_workspace, plain_settings
+from harness.prompt.chat import chat_facts
 from harness.settings.agent import AgentSettings
 from harness.settings.files import ContextInjection, FileLimits, FileSettings
 from harness.settings.memory import MemorySettings
@@ -181,6 +183,17 @@ async def test_without_injection_nothing_of_the_workspace_is_copied(workspace: P
     }
 
 
+@pytest.mark.parametrize("light", [False, True])
+async def test_a_light_run_leaves_the_files_to_be_told_and_the_group_unnamed(workspace: Path, light: bool) -> None:
+    settings = replace(plain_settings(workspace), files=FileSettings(injection=ContextInjection.CONTINUATION_SKIP))
+    composed = replace(CODEX, reads_agents_file=False, hears_of_chats_by_layer=True, keeps_what_it_was_told=False)
+    chat = chat_facts(settings, "telegram", ChatKind.GROUP, id="-5", title="Boats")
+    situation = Situation(trigger=Trigger.CHAT, audience=Audience.GROUP, words=WORDS, light=light, chat=chat)
+    gathered = await gatherer(settings, composed).gather(situation)
+    named = gathered.composition.get(LayerName.GROUP) is not None
+    assert (gathered.carries_files, named) == (not light, not light)
+
+
 async def test_the_memory_has_the_whole_budget_that_the_rules_file_does_not_use(tmp_path: Path) -> None:
     """T10 f, g."""
     for name in ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "MEMORY.md"):
@@ -259,7 +272,10 @@ async def test_a_hook_may_say_anything_else_to_a_group(workspace: Path) -> None:
     assert where(gathered, "HOOK_M13") == {"HOOK_M13": ["SOUL"]}
 
 
-@pytest.mark.parametrize(("enabled", "seen"), [(True, [["SOUL"], ["EXTRA"]]), (False, [[], []])])
+NOWHERE: list[list[str]] = [[], []]
+
+
+@pytest.mark.parametrize(("enabled", "seen"), [(True, [["SOUL"], ["EXTRA"]]), (False, NOWHERE)])
 async def test_the_gateways_hooks_and_the_configured_files_go_together(
     workspace: Path, enabled: bool, seen: list[list[str]]
 ) -> None:

@@ -41,6 +41,7 @@ from harness.heartbeat import (
 )
 from harness.heartbeat.outcome import ALL_QUIET
 from harness.heartbeat.runner import REWRITTEN, SOON
+from harness.heartbeat.wording import KEEP_INSIDE, TELL_OWNER
 from harness.json_value import Json
 from harness.layers import Composition, LayerName
 from harness.plain import plain_settings
@@ -409,6 +410,57 @@ async def test_what_a_group_is_told_was_said_beside_the_owners_chat_and_is_kept_
     said = Spoken(answered="38 degrees!", occasion=Occasion.HEARTBEAT, conversation=conversation, turn=turn)
     assert [each.session_key for each in stage.backend.requests] == [ran_in]
     assert stage.mirrored == [(heard_in, said)]
+
+
+@pytest.mark.parametrize(
+    ("make", "text", "verdict"),
+    [
+        (
+            {"direct_allowed": False},
+            "38 degrees!",
+            Verdict(Status.HELD, skip=SkipReason.NO_TARGET, withheld="38 degrees!"),
+        ),
+        (
+            {"direct_allowed": False, "target": replace(CHAT, direct=None)},
+            "38 degrees!",
+            Verdict(Status.HELD, skip=SkipReason.NO_TARGET, withheld="38 degrees!"),
+        ),
+        (
+            {"direct_allowed": False, "target": replace(CHAT, direct=False)},
+            "38 degrees!",
+            Verdict(Status.ALERT, "38 degrees!"),
+        ),
+        ({"ack_max_chars": 5}, "HEARTBEAT_OK All is well.", Verdict(Status.ALERT, "All is well.")),
+        ({"ack_max_chars": 50}, "HEARTBEAT_OK All is well.", QUIET),
+    ],
+)
+async def test_the_configuration_decides_what_the_owner_hears(
+    tmp_path: Path, make: dict[str, Any], text: str, verdict: Verdict
+) -> None:
+    stage = Stage(tmp_path, alert(text), **make)
+    stage.runner.wake()
+    ended = await stage.runner.attempt()
+    assert isinstance(ended, Ended)
+    assert ended.verdict == verdict
+    assert [each.text for each in stage.sent] == [verdict.text] * (verdict.status is Status.ALERT)
+
+
+@pytest.mark.parametrize("included", [True, False])
+async def test_what_the_agent_thinks_is_sent_only_where_it_is_wanted(tmp_path: Path, included: bool) -> None:
+    stage = Stage(tmp_path, Acted(alert("38 degrees!"), (Reasoning("r", "It is hot."),)), include_reasoning=included)
+    stage.runner.wake()
+    await stage.runner.attempt()
+    assert [each.reasoning for each in stage.sent] == (["It is hot."] if included else [""])
+
+
+@pytest.mark.parametrize(("target", "advice"), [(CHAT, TELL_OWNER), (None, KEEP_INSIDE)])
+async def test_an_event_is_to_be_told_only_where_somebody_can_be(
+    tmp_path: Path, target: Target | None, advice: str
+) -> None:
+    stage = Stage(tmp_path, target=target)
+    stage.runner.wake(Wake.EXEC, events=Events(exec_results=("exit 0",)))
+    await stage.runner.attempt()
+    assert advice in stage.backend.polls[0]
 
 
 async def test_an_alert_for_nobody_is_withheld(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.skills import PluginSkills, SkillLimits, SkillPlaces, SkillProblem, SkillSource, Standing, Why
+from harness.skills import PluginSkills, SkillLimits, SkillPlaces, SkillProblem, SkillSource, Standing, Why, disk
 from tests.harness.skills.shelf import Shelf, names, standings
 
 
@@ -221,7 +221,10 @@ def test_the_memory_is_no_skill_by_whatever_links(shelf: Shelf, door: Callable[[
 
 
 @pytest.mark.parametrize("link", ["MEMORY.md", "memory/2026-12-01.md"])
-def test_a_skill_that_becomes_the_memory_is_one_no_longer_and_comes_back(shelf: Shelf, link: str) -> None:
+def test_a_skill_that_becomes_the_memory_is_one_no_longer_and_comes_back(
+    shelf: Shelf, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "SETTLED_AFTER_NS", 0)  # as long after the skill was written
     file = shelf.put("ws/skills/x")
     shelf.put("ws/skills/y")
     (shelf.workspace / "memory").mkdir()

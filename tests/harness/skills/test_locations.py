@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.skills import PathNaming, sandbox_naming
+from harness.skills import PathNaming
 
 
 def shown(naming: PathNaming, file: str) -> str:
@@ -46,11 +46,3 @@ def test_skills_of_the_state_folder_stay_absolute_where_the_shell_has_another_ho
 def test_skills_of_the_state_folder_are_shortened_where_the_shell_has_the_same_home() -> None:
     naming = PathNaming(homes=("/data",), shell_homes=("/data",), state_dir="/data/.openclaw")
     assert shown(naming, "/data/.openclaw/skills/a/SKILL.md") == "~/.openclaw/skills/a/SKILL.md"
-
-
-def test_a_sandbox_sees_the_paths_of_its_container() -> None:
-    file = "/var/mirror/skills/a/SKILL.md"
-    writable = sandbox_naming(skills_workspace="/var/mirror", workdir="/workspace", writable=True)
-    read_only = sandbox_naming(skills_workspace="/var/mirror", workdir="/workspace/", writable=False)
-    assert shown(writable, file) == "/workspace/.openclaw/sandbox-skills/skills/a/SKILL.md"
-    assert shown(read_only, file) == "/workspace/skills/a/SKILL.md"

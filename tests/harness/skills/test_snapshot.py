@@ -5,18 +5,13 @@ from dataclasses import replace
 import pytest
 
 from harness.skills import (
-    SavedSnapshotError,
-    SkillCatalogue,
     SkillCommand,
     SkillGates,
     SkillNeed,
     SkillSnapshot,
     SkillVersions,
     build_catalogue,
-    dump_snapshot,
     is_outdated,
-    load_snapshot,
-    prompt_for_run,
     take_snapshot,
 )
 from tests.harness.skills.shelf import OPTIONS, skill
@@ -74,26 +69,3 @@ def test_versions_only_grow_and_a_change_of_everything_counts_for_each_workspace
     assert (versions.current("/a"), versions.current("/b")) == (102, 102)
     assert versions.bump(200, workspace="/b") == 200
     assert (versions.current("/a"), versions.current("/b")) == (102, 200)
-
-
-def test_a_run_takes_the_kept_list_trimmed_and_else_the_fresh_one_as_rendered() -> None:
-    fresh = SkillCatalogue(text="\n\nfresh")
-    assert prompt_for_run(replace(KEPT, prompt="\n\nkept\n"), fresh) == "kept"
-    assert prompt_for_run(replace(KEPT, prompt=" \n"), fresh) == "\n\nfresh"
-    assert prompt_for_run(None, fresh) == "\n\nfresh"
-    assert prompt_for_run(None) == ""
-
-
-def test_a_saved_snapshot_comes_back_as_it_was() -> None:
-    assert load_snapshot(dump_snapshot(taken())) == taken()
-    unrestricted = replace(taken(), skill_filter=None)
-    assert load_snapshot(dump_snapshot(unrestricted)) == unrestricted
-
-
-@pytest.mark.parametrize("saved", [b"", b"{}", b"[1]", b'{"prompt": 1}'])
-def test_a_damaged_record_is_one_clear_sentence(saved: bytes) -> None:
-    with pytest.raises(
-        SavedSnapshotError, match=r"^The saved skills snapshot is not usable \(.*\); it is made anew"
-    ) as e:
-        load_snapshot(saved)
-    assert "\n" not in str(e.value)

@@ -293,6 +293,7 @@ async def test_the_notes_are_not_read_for_files_that_no_hook_changed(workspace: 
     (workspace / "memory").mkdir()
     note = workspace / "memory" / "2026-03-02.md"
     note.write_text("It rained.")
+    (workspace / "more.md").write_text("A further file that the hook only names.")
     read: list[str] = []
 
     class Noting(GuardedReader):

@@ -110,6 +110,15 @@ def test_a_cut_is_told_with_its_numbers() -> None:
     ]
 
 
+@pytest.mark.parametrize("size", [8_000, 13_000], ids=["within its own limit", "over both limits"])
+def test_a_file_that_the_total_cut_is_told_with_the_total(size: int) -> None:
+    """A larger bootstrapMaxChars would show no more of it."""
+    files = [file("SOUL.md", "x" * 12_000), file("USER.md", "y" * size)]
+    (notice,) = build_context(files, FileLimits(12_000, 15_000)).notices
+    assert f"USER.md was cut for the prompt: raw={size} " in notice.text
+    assert " limit=15000 (bootstrapTotalMaxChars)" in notice.text
+
+
 def test_the_same_files_give_the_very_same_context() -> None:
     files = [file("SOUL.md", "x" * 30_000), file("USER.md", None)]
     assert build_context(files, T10) is build_context([*files], FileLimits(12_000, 60_000))
