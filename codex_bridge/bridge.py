@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.children import Children
 from codex_bridge.client import CALL_DEADLINE
+from codex_bridge.commands import Commands
 from codex_bridge.errors import (
     CallTimeoutError,
     CodexError,
@@ -40,7 +41,7 @@ from codex_bridge.threads import BUSY_PAUSE, Threads, backend_of, changes, holds
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.items import CompactionItem
-from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ThreadClosed, Warned, Wire, read
+from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ItemStarted, ThreadClosed, Warned, Wire, read
 from codex_bridge.wire.requests import (
     THREAD_REVERT,
     TURN_INTERRUPT,
@@ -122,6 +123,7 @@ class CodexHarness:
         self._queues: dict[str, anyio.Lock] = {}
         self._turns: dict[str, CodexTurn] = {}
         self._children: Children[CodexTurn] = Children(self._turn_of, self._login)
+        self._commands = Commands()
         self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False
 
@@ -262,8 +264,14 @@ class CodexHarness:
         result = await turn.buffer.wait()
         allowed = None if turn.aside else turn.request.may_vanish
         connection = self._servers.current
-        if connection is not None and allowed is not None and _vanishes(turn, result, allowed):
+        if connection is None or allowed is None or self._is_at_work(turn, result.conversation):
+            return
+        if _vanishes(turn, result, allowed):
             turn.vanished = await self._take_back(connection, thread, result, before)
+
+    def _is_at_work(self, turn: CodexTurn, thread_id: str) -> bool:
+        """Whether something of the conversation goes on after its turns: a revert ends its commands (measured)."""
+        return self._commands.any_on(thread_id) or self._children.work_for(lambda parent: parent.key == turn.key)
 
     async def _run_once(self, turn: CodexTurn) -> tuple[OpenThread, Holds]:
         """Begin the turn; gives its thread, and what that held before."""
@@ -491,6 +499,7 @@ class CodexHarness:
 
     def _on_loss(self, error: TransportError | None) -> None:
         self._children.lose()
+        self._commands.lose()
         for turn in list(self._turns.values()):
             # Of a turn that Codex has not confirmed, `_run_once` finds out whether it has begun.
             if turn.ledger is None or turn.ledger.state is not State.OPENING:
@@ -507,6 +516,7 @@ class CodexHarness:
         wire = read(notification)
         match wire:
             case ThreadClosed(thread_id=thread_id):
+                self._commands.end(thread_id)
                 connection = self._servers.current
                 if connection is not None and (key := connection.key_of(thread_id)) is not None:
                     del connection.threads[key]
@@ -516,6 +526,8 @@ class CodexHarness:
                 thread = notification.params.get("threadId")
                 if isinstance(thread, str):
                     self._on_thread(thread, wire)
+                if isinstance(wire, ItemStarted | ItemCompleted):
+                    self._commands.see(wire)
                 if isinstance(wire, ItemCompleted) and isinstance(wire.item, CompactionItem):
                     self._on_compaction(wire.thread_id)
 

@@ -54,6 +54,10 @@ class Children(Generic[ParentT]):
         """The accounts of those that work for a turn now."""
         return tuple(child.ledger for child in self._at_work.values() if child.parent is parent)
 
+    def work_for(self, one_of: Callable[[ParentT], bool]) -> bool:
+        """Whether some are at work for a turn of which that is true."""
+        return any(one_of(child.parent) for child in self._at_work.values())
+
     @property
     def any(self) -> bool:
         """Whether some are at work."""

@@ -15,7 +15,7 @@ starts it to its end:
 """
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
@@ -38,6 +38,7 @@ from codex_bridge.wire.notifications import (
     ModelRerouted,
     PlanUpdated,
     Stream,
+    TerminalUsed,
     TokenCount,
     TokenUsageUpdated,
     TurnBegan,
@@ -49,6 +50,7 @@ from codex_bridge.wire.notifications import (
 from codex_bridge.wire.requests import Turn
 from harness.lean_values import dataclass
 from harness.turns import (
+    Command,
     CommandAction,
     CommandFinished,
     CommandOutput,
@@ -82,6 +84,10 @@ ACTIONS: Final = {
 """What a command does, by the type of its action."""
 CHILDREN: Final = frozenset({"collabAgentToolCall", "subAgentActivity"})
 """Items that tell of subagents (protocol reference, 3.6)."""
+TERMINAL: Final = "terminal"
+"""What was done when something was typed into a command that runs."""
+NAMELESS: Final = "unknown"
+"""What was done when an item does not say its type."""
 
 
 class State(Enum):
@@ -131,7 +137,12 @@ class TurnLedger:
         self._usage = Usage()
         self._usage_of_subagents = Usage()
         self._given_up = ""
-        self._evidence = Evidence()
+        self._messages_in = 0
+        self._commands: dict[str, Command] = {}
+        self._changes: dict[str, tuple[str, ...]] = {}
+        self._tools: dict[str, str] = {}
+        self._children: set[str] = set()
+        self._others: dict[str, None] = {}
         self._compacted = False
         self.trouble: Trouble | None = None
         """What the failure of the turn means for its conversation; None for a turn that Codex did not fail."""
@@ -215,6 +226,9 @@ class TurnLedger:
                 return ()
             case TurnEnded(turn=turn) if turn.id == self.turn_id:
                 return self._ended(turn)
+            case TerminalUsed() if wire.turn_id == self.turn_id:
+                self._others[TERMINAL] = None
+                return ()
             case (
                 ItemStarted() | ItemCompleted() | TurnFailing() | TokenUsageUpdated() | PlanUpdated() | ModelRerouted()
             ) if wire.turn_id == self.turn_id:
@@ -256,6 +270,7 @@ class TurnLedger:
         return is_news
 
     def _item_started(self, item: ItemValue) -> Iterable[TurnEvent]:
+        self._note(item, over=False)
         match item:
             case AgentMessageItem(id=item_id, phase=phase):
                 self._messages.setdefault(item_id, _Message()).commentary = phase == "commentary"
@@ -268,6 +283,7 @@ class TurnLedger:
                 return ()
 
     def _item_completed(self, item: ItemValue) -> Iterable[TurnEvent]:
+        self._note(item, over=True)
         match item:
             case AgentMessageItem(id=item_id, text=text, phase=phase):
                 message = self._messages.setdefault(item_id, _Message())
@@ -275,30 +291,48 @@ class TurnLedger:
                 message.streamed.clear()  # the same once more
                 return ()
             case CommandItem(id=item_id, command=command, status=status, exit_code=code):
-                did = tuple(ACTIONS.get(each.type, CommandAction.OTHER) for each in item.command_actions)
-                self._evidence = replace(self._evidence, commands=(*self._evidence.commands, did))
                 return (CommandFinished(item_id, command, status, code),)
             case FileChangeItem(id=item_id, status=status, changes=changes):
-                if status != "declined":
-                    self._evidence = replace(
-                        self._evidence, changes=(*self._evidence.changes, *(each.path for each in changes))
-                    )
                 listed = tuple(FileChange(each.path, each.kind.type, each.diff) for each in changes)
                 return (FilesChanged(item_id, status, listed),)
             case McpToolItem() | DynamicToolItem():
-                self._evidence = replace(self._evidence, tools=(*self._evidence.tools, _tool_name(item)))
                 return (ToolFinished(item.id, _tool_name(item), item.status == "completed"),)
             case CompactionItem(id=item_id):
                 self._compacted = True
                 return (Compacted(item_id),)
             case UserMessageItem():
-                self._evidence = replace(self._evidence, messages=self._evidence.messages + 1)
-                return ()
-            case UnknownItem(type=kind) if kind in CHILDREN:
-                self._evidence = replace(self._evidence, children=self._evidence.children + 1)
+                self._messages_in += 1
                 return ()
             case _:
                 return ()
+
+    def _note(self, item: ItemValue, *, over: bool) -> None:
+        """Keep what an item does. One that only began may have done it all the same."""
+        match item:
+            case CommandItem(id=item_id, command=command):
+                did = tuple(ACTIONS.get(each.type, CommandAction.OTHER) for each in item.command_actions)
+                self._commands[item_id] = Command(command, did, over)
+            case FileChangeItem(id=item_id, status=status, changes=changes):
+                self._changes[item_id] = () if status == "declined" else tuple(each.path for each in changes)
+            case McpToolItem() | DynamicToolItem():
+                self._tools[item.id] = _tool_name(item)
+            case UnknownItem(id=item_id, type=kind):
+                if kind in CHILDREN:
+                    self._children.add(item_id or f"without id {len(self._children)}")
+                else:
+                    self._others[kind or NAMELESS] = None
+            case _:
+                pass
+
+    def _did(self) -> Evidence:
+        return Evidence(
+            commands=tuple(self._commands.values()),
+            changes=tuple(path for paths in self._changes.values() for path in paths),
+            tools=tuple(self._tools.values()),
+            others=tuple(self._others),
+            children=len(self._children),
+            messages=self._messages_in,
+        )
 
     def _retract(self) -> list[TurnEvent]:
         """Forget messages that were streamed in part: the retried stream brings new ones under new ids."""
@@ -345,7 +379,7 @@ class TurnLedger:
             turn=self.turn_id,
             usage=self._usage,
             usage_of_subagents=self._usage_of_subagents,
-            evidence=self._evidence,
+            evidence=self._did(),
             compacted=self._compacted,
         )
         return [Finished(result)]

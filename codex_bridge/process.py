@@ -34,7 +34,6 @@ UNHEARD: Final = (
     "account/updated",
     "hook/completed",
     "hook/started",
-    "item/commandExecution/terminalInteraction",
     "item/fileChange/outputDelta",
     "item/fileChange/patchUpdated",
     "item/mcpToolCall/progress",

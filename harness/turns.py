@@ -232,16 +232,29 @@ class CommandAction(Enum):
     """Anything else, and whatever was not understood."""
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that a turn ran."""
+
+    text: str
+    """As a shell takes it, the shell itself before it or not."""
+    actions: tuple[CommandAction, ...] = ()
+    """What it does, as the backend understood it."""
+    over: bool = True
+    """Whether it had ended when the turn did."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a turn did besides talking."""
+    """What a turn did besides talking, also what it only began."""
 
-    commands: tuple[tuple[CommandAction, ...], ...] = ()
-    """What each command did, as the backend understood it."""
+    commands: tuple[Command, ...] = ()
     changes: tuple[str, ...] = ()
     """Paths of files that were changed by other means than commands."""
     tools: tuple[str, ...] = ()
     """Names of the tools that were called."""
+    others: tuple[str, ...] = ()
+    """What else it did, by the backend's names for it: typed into a command of before, or what nobody here knows."""
     children: int = 0
     """How often other agents were started or spoken to."""
     messages: int = 0

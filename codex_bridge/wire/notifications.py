@@ -101,6 +101,14 @@ class ItemCompleted(Received):
     item: Item
 
 
+class TerminalUsed(Received):
+    """Something was typed into a command that runs, or its output was asked for once more."""
+
+    thread_id: str
+    turn_id: str
+    item_id: str
+
+
 class TurnFailing(Received):
     """The model could not be asked; with `will_retry`, Codex tries again by itself."""
 
@@ -206,6 +214,7 @@ Modelled: TypeAlias = (
     | TurnEnded
     | ItemStarted
     | ItemCompleted
+    | TerminalUsed
     | TurnFailing
     | TokenUsageUpdated
     | PlanUpdated
@@ -227,6 +236,7 @@ NOTIFICATIONS: dict[str, type[Modelled]] = {
     "turn/completed": TurnEnded,
     "item/started": ItemStarted,
     "item/completed": ItemCompleted,
+    "item/commandExecution/terminalInteraction": TerminalUsed,
     "error": TurnFailing,
     "thread/tokenUsage/updated": TokenUsageUpdated,
     "turn/plan/updated": PlanUpdated,

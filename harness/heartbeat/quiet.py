@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from harness.turns import CommandAction, Outcome, TurnResult
+from harness.heartbeat.looking import only_looks
+from harness.turns import Command, CommandAction, Outcome, TurnResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +21,12 @@ class QuietEvidence:
     """It ended with a token or a quiet tool call."""
     completed: bool
     """It ended by itself and not by an interruption or a failure."""
-    commands: tuple[tuple[CommandAction, ...], ...] = ()
-    """The actions of each command that ran; a command without any counts as not understood."""
+    compacted: bool = False
+    """A summary took the place of what the conversation held before."""
+    commands: tuple[Command, ...] = ()
+    """The commands that ran; one without any actions counts as not understood."""
     effects: tuple[str, ...] = ()
-    """The tools and changes, by name, that touched something outside the conversation."""
+    """The tools, changes and whatever else, by name, that touched something outside the conversation."""
     children: int = 0
     """The agents that it started."""
     user_messages: int = 1
@@ -52,8 +55,9 @@ def evidence_of(
     return QuietEvidence(
         acknowledged=acknowledged,
         completed=result.outcome in (Outcome.ANSWERED, Outcome.EMPTY),
+        compacted=result.compacted,
         commands=did.commands,
-        effects=(*did.changes, *(tool for tool in did.tools if tool not in HARMLESS_TOOLS)),
+        effects=(*did.changes, *did.others, *(tool for tool in did.tools if tool not in HARMLESS_TOOLS)),
         children=did.children,
         user_messages=did.messages,
         removed_units=removed_units,
@@ -73,6 +77,7 @@ _HARMLESS = frozenset({CommandAction.READ, CommandAction.LIST, CommandAction.SEA
 _KEEP: tuple[tuple[str, Callable[[QuietEvidence], bool]], ...] = (
     ("it did not end by itself", lambda seen: not seen.completed),
     ("it had something to tell", lambda seen: not seen.acknowledged),
+    ("the conversation was summarised in it", lambda seen: seen.compacted),
     ("a message of a person is part of it", lambda seen: seen.user_messages != 1),
     ("it started other agents", lambda seen: seen.children > 0),
     ("it changed something", lambda seen: bool(seen.effects)),
@@ -94,5 +99,6 @@ def judge_quiet(evidence: QuietEvidence) -> QuietVerdict:
     return QuietVerdict(True, "it had nothing to tell and changed nothing")
 
 
-def _only_looks(actions: tuple[CommandAction, ...]) -> bool:
-    return bool(actions) and _HARMLESS.issuperset(actions)
+def _only_looks(command: Command) -> bool:
+    understood = bool(command.actions) and _HARMLESS.issuperset(command.actions)
+    return understood and command.over and only_looks(command.text)

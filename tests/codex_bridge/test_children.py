@@ -56,6 +56,18 @@ def test_a_subagent_is_told_of_to_the_turn_that_its_own_goes_back_to() -> None:
     ]
 
 
+def test_a_conversation_is_at_work_as_long_as_a_subagent_of_its_turns_is() -> None:
+    played = Played()
+    played.begin("a", "u", "root-1")
+
+    def busy() -> list[bool]:
+        return [played.children.work_for(name.__eq__) for name in ("first", "second")]
+
+    during = busy()
+    played.end("a", "u", "root-1")
+    assert (during, busy()) == ([True, False], [False, False])
+
+
 def test_a_subagent_whose_login_is_over_names_the_command_that_renews_it() -> None:
     played = Played()
     played.begin("a", "u", "root-1")

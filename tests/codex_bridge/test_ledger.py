@@ -12,6 +12,8 @@ from codex_bridge.rpc import JsonObject, Notified
 from codex_bridge.wire.notifications import Delta, Stream, read
 from codex_bridge.wire.requests import Turn, TurnError
 from harness.turns import (
+    Command,
+    CommandAction,
     CommandFinished,
     CommandOutput,
     CommandStarted,
@@ -135,7 +137,7 @@ def test_what_the_server_says_twice_counts_once() -> None:
     assert last.result == replace(
         result(Outcome.ANSWERED, "Done."),
         usage=Usage(20, 8, 4, 2),
-        evidence=Evidence(commands=((),), changes=("a",), tools=("s.x",), children=1, messages=1),
+        evidence=Evidence(commands=(Command("ls"),), changes=("a",), tools=("s.x",), children=1, messages=1),
         compacted=True,
     )
 
@@ -285,7 +287,30 @@ def test_work_is_told_with_its_outcome() -> None:
 )
 def test_what_is_not_understood_changes_nothing(method: str, params: dict[str, Any]) -> None:
     played = Played().see(method, **params)
-    assert played.say("x", "Fine.").end() == result(Outcome.ANSWERED, "Fine.")
+    ended = played.say("x", "Fine.").end()
+    assert replace(ended, evidence=Evidence()) == result(Outcome.ANSWERED, "Fine.")
+
+
+def test_what_only_began_and_what_nobody_knows_counts_as_done() -> None:
+    played = Played()
+    actions: list[dict[str, Any]] = [{"type": "read"}]
+    for name in ("ends", "runs on"):
+        played.item("started", "commandExecution", id=name, command=name, commandActions=actions)
+    played.item("completed", "commandExecution", id="ends", command="ends", commandActions=actions)
+    played.item("started", "dynamicToolCall", id="t", tool="send")
+    for name, status in (("f", "completed"), ("g", "declined")):
+        change = {"path": name, "kind": {"type": "add"}}
+        played.item("started", "fileChange", id=name, status="inProgress", changes=[change])
+        played.item("completed", "fileChange", id=name, status=status, changes=[change])
+    played.item("started", "hologram", id="h").item("completed", "hologram", id="h").see("item/completed", item=None)
+    played.see("item/commandExecution/terminalInteraction", itemId="of an earlier turn", processId="7", stdin="")
+    played.see("item/commandExecution/terminalInteraction", turnId="another", itemId="x", processId="7", stdin="")
+    assert played.end().evidence == Evidence(
+        commands=(Command("ends", (CommandAction.READ,)), Command("runs on", (CommandAction.READ,), over=False)),
+        changes=("f",),
+        tools=("send",),
+        others=("hologram", "unknown", "terminal"),
+    )
 
 
 def test_a_new_word_for_the_end_is_an_end() -> None:

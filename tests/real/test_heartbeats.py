@@ -1,5 +1,7 @@
 """Heartbeats and scheduled runs on the real binary: in the chat's conversation, and beside it."""
 
+import json
+import re
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
@@ -17,6 +19,7 @@ from codex_bridge.errors import CallTimeoutError
 from codex_bridge.lanes import NOT_APART, UNHEARD
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, Wait, always, in_turn, say
+from codex_bridge.params import ThreadSettings
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.base import Method, Received, Sent
 from codex_bridge.wire.requests import THREAD_REVERT, ThreadResumeParams, ThreadStartParams, TurnStartParams
@@ -38,7 +41,7 @@ from harness.memory.index import MemoryIndex
 from harness.plain import plain_settings
 from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox
-from harness.turns import Outcome, TurnResult
+from harness.turns import CommandAction, Outcome, TurnResult
 from tests.support.real import beat_of, count, message, places, stage
 
 PERSONAL = ("AGENTS_M11", "TOOLS_M55", "SOUL_M22", "IDENT_M33", "USER_M44", "SKILL_M88", "MEM_M77", "HEART_M66")
@@ -452,3 +455,128 @@ async def test_what_a_quiet_heartbeat_took_along_is_said_again_though_nobody_hea
     assert count(of_turn(play.model.requests, "Check."), "TOOLS_NEW") == 1
     last = of_turn(play.model.requests, "two")
     assert (count(last, "Check."), count(last, "TOOLS_NEW")) == (0, 1)
+
+
+TICKS = "while true; do date +%s%N > TICK; sleep .05; done"
+ASKED = "read answer; echo $answer > ANSWERED"
+PAID = "echo paid >> LEDGER; sleep 20"
+
+
+def command(text: str, *, wait: int = 300, **how: Json) -> Reply:
+    return Reply((CallTool("exec_command", {"cmd": text, "yield_time_ms": wait, **how}, call_id=f"c{len(text)}"),))
+
+
+async def test_a_command_that_a_chat_left_running_goes_on_after_a_quiet_heartbeat(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """A revert loads the session anew, and ends whatever runs in it (measured)."""
+    script = in_turn([command(TICKS), say("It runs."), say("HEARTBEAT_OK"), say("Yes.")])
+    async with stage(codex, state, workspace, script) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        await beat.turn.result()
+        await play.ask("two", number="2")
+        (workspace / "TICK").unlink()
+        while not (workspace / "TICK").exists():
+            await anyio.lowlevel.checkpoint()
+    assert not beat.turn.vanished
+
+
+async def test_a_heartbeat_that_left_a_command_running_stays(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    script = in_turn([say("Hi."), command(PAID, wait=500), say("HEARTBEAT_OK"), say("Yes.")])
+    async with stage(codex, state, workspace, script) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        ended = await beat.turn.result()
+        await play.ask("two", number="2")
+    assert [(each.text, each.over) for each in ended.evidence.commands] == [(f"/bin/bash -lc '{PAID}'", False)]
+    assert count(of_turn(play.model.requests, "two"), "Check.") == 1
+    assert (workspace / "LEDGER").read_text("utf-8") == "paid\n"
+
+
+async def test_a_heartbeat_that_typed_into_a_command_of_the_chat_stays(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """The command is over by then, and nothing but the typing tells of it."""
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1].text
+        if last == "one":
+            return command(ASKED, tty=True)
+        if last == "Check.":
+            session = int(re.findall(r"session ID (\d+)", json.dumps(request.input))[-1])
+            typed: Json = {"session_id": session, "chars": "yes\n", "yield_time_ms": 2_000}
+            return Reply((CallTool("write_stdin", typed, call_id="typed"),))
+        return say("Yes." if last == "two" else "HEARTBEAT_OK")
+
+    async with stage(
+        codex, state, workspace, script, settings=ThreadSettings(sandbox="danger-full-access", approval_policy="never")
+    ) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        ended = await beat.turn.result()
+        await play.ask("two", number="2")
+    assert (workspace / "ANSWERED").read_text("utf-8") == "yes\n"
+    assert (ended.evidence.commands, ended.evidence.others) == ((), ("terminal",))
+    assert count(of_turn(play.model.requests, "two"), "Check.") == 1
+
+
+ACTS = (
+    "find . -name X -delete",
+    "cat X | tee F",
+    "ls X | xargs -n1 touch",
+    "cat A | sort -o F",
+    "sed -n 1,5p A | sed 'w F'",
+    "find . -fprint F",
+    "cat A | uniq - F",
+)
+"""Commands that change something, and that Codex takes for reading, listing or searching."""
+
+
+async def test_a_heartbeat_whose_command_acts_while_codex_says_that_it_looks_stays(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1].text
+        if last in ("one", "two"):
+            return say("Yes.")
+        return command(ACTS[int(last)], wait=5_000) if last.isdecimal() else say("HEARTBEAT_OK")
+
+    ends: list[tuple[str, bool, bool]] = []
+    async with stage(codex, state, workspace, script) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        for number, text in enumerate(ACTS):
+            for name in ("A", "X"):
+                (workspace / name).write_text("b\na\n", "utf-8")
+            beat = await play.agent.heartbeat(beat_of(str(number), first), key=f"b:{number}")
+            ended = await beat.turn.result()
+            (ran,) = ended.evidence.commands
+            ends.append((text, CommandAction.OTHER in ran.actions, ran.over))
+        await play.ask("two", number="2")
+    assert ends == [(text, False, True) for text in ACTS]
+    texts = [part.text for part in of_turn(play.model.requests, "two").parts()]
+    assert [texts.count(str(number)) for number in range(len(ACTS))] == [1] * len(ACTS)
+
+
+async def test_a_quiet_heartbeat_in_which_the_conversation_was_summarised_stays(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """Without it, the summary would be gone as well, and the next turn too long again."""
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1].text
+        if last in ("one", "two"):
+            return Reply((Say("Yes."),), Usage(input=900_000 if last == "one" else 100))
+        return say("HEARTBEAT_OK" if last == "Check." else "In short.")
+
+    async with stage(codex, state, workspace, script) as play:
+        first = await play.begin("one", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        assert (await beat.turn.result()).compacted
+        await play.ask("two", number="2")
+    assert count(of_turn(play.model.requests, "two"), "Check.") == 1

@@ -1,10 +1,14 @@
 import pytest
 
 from harness.heartbeat import QuietEvidence, QuietVerdict, judge_quiet
-from harness.turns import CommandAction
+from harness.turns import Command, CommandAction
 
 READ, LIST, SEARCH, OTHER = CommandAction
 TAKE_BACK = QuietVerdict(True, "it had nothing to tell and changed nothing")
+
+
+def cat(*actions: CommandAction, text: str = "/bin/bash -lc 'cat HEARTBEAT.md'", over: bool = True) -> Command:
+    return Command(text, actions, over)
 
 
 def evidence(**change: object) -> QuietEvidence:
@@ -15,7 +19,7 @@ def evidence(**change: object) -> QuietEvidence:
     "seen",
     [
         evidence(),
-        evidence(commands=((READ,), (LIST, SEARCH), (READ, READ))),
+        evidence(commands=(cat(READ), cat(LIST, SEARCH), cat(READ, READ))),
         evidence(removed_units=900, returning_units=0),
         evidence(removed_units=900, returning_units=899),
     ],
@@ -33,8 +37,11 @@ def test_a_quiet_heartbeat_that_only_looked_is_taken_back(seen: QuietEvidence) -
         (evidence(user_messages=0), "a message of a person is part of it"),
         (evidence(children=1), "it started other agents"),
         (evidence(effects=("message",)), "it changed something"),
-        (evidence(commands=((READ,), (READ, OTHER))), "it ran a command that may have changed something"),
-        (evidence(commands=((),)), "it ran a command that may have changed something"),
+        (evidence(compacted=True), "the conversation was summarised in it"),
+        *(
+            (evidence(commands=(cat(READ), command)), "it ran a command that may have changed something")
+            for command in (cat(READ, OTHER), cat(), cat(READ, text="cat A | tee B"), cat(READ, over=False))
+        ),
         (evidence(removed_units=900, returning_units=900), "taking it back would cost more than it frees"),
     ],
 )
