@@ -108,9 +108,9 @@ class CodexHarness:
         backend = backend_of(settings.launch.home)
         provider = settings.launch.provider
         self._login = login_command(settings.launch.home, settings.agent)
-        self._threads = Threads(
-            bindings, backend, settings.threads, login=self._login, provider=provider.id if provider else ""
-        )
+        # Only the configuration of a person's own home may name another tier.
+        threads = replace(settings.threads, loads_standard_tier=settings.launch.home.owned)
+        self._threads = Threads(bindings, backend, threads, login=self._login, provider=provider.id if provider else "")
         self._servers = Servers(
             group,
             settings.launch,

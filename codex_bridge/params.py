@@ -77,6 +77,9 @@ class ThreadSettings:
     """Settings of Codex for searching the web."""
     service_tier: str | None = None
     """How fast the provider is to answer: the name of a tier; empty: its standard; None: whatever the thread has."""
+    loads_standard_tier: bool = False
+    """A thread that is loaded again has the standard tier unless `service_tier` says otherwise: 0.171 keeps with the
+    thread what it once had."""
 
 
 def is_apart(request: TurnRequest) -> bool:
@@ -112,7 +115,7 @@ def thread_start(
     )
     if tools:
         params = params.model_copy(update={"dynamic_tools": list(tools)})
-    params = _with_tier(params, settings)
+    params = _with_tier(params, settings.service_tier)
     return params.model_copy(update={"ephemeral": True}) if ephemeral or is_apart(request) else params
 
 
@@ -124,6 +127,7 @@ def thread_resume(
     The developer instructions go with every resume: Codex keeps them for the session only, and without them they
     are gone at the next compaction and for every new subagent (protocol reference, 3.2).
     """
+    tier = "" if settings.service_tier is None and settings.loads_standard_tier else settings.service_tier
     params = ThreadResumeParams(
         thread_id=thread_id,
         model=request.model,
@@ -135,7 +139,7 @@ def thread_resume(
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
-    return _with_tier(params, settings)
+    return _with_tier(params, tier)
 
 
 def turn_start(
@@ -191,15 +195,13 @@ def turn_start(
         ),
         personality="none",
     )
-    params = _with_tier(params, settings)
+    params = _with_tier(params, settings.service_tier)
     return params.model_copy(update={"additional_context": context}) if context else params
 
 
-def _with_tier(params: Tiered, settings: ThreadSettings) -> Tiered:
+def _with_tier(params: Tiered, tier: str | None) -> Tiered:
     """The same with the service tier, null for the standard one, if there is a word about it."""
-    if settings.service_tier is None:
-        return params
-    return params.model_copy(update={"service_tier": settings.service_tier or None})
+    return params if tier is None else params.model_copy(update={"service_tier": tier or None})
 
 
 def _kind_of(key: str) -> ContextKind:
