@@ -253,6 +253,8 @@ class CodexHarness:
                 await self._threads.finish(self._servers.current, turn)
 
     async def _converse(self, turn: CodexTurn) -> None:
+        if turn.request.fresh and not turn.apart:
+            await self._threads.begin_anew(self._servers.current, turn)
         thread, before = await self._run_once(turn)
         await turn.over.wait()
         if turn.buffer.result is None:
@@ -353,7 +355,7 @@ class CodexHarness:
     def _has_other_variables(self, connection: Connection, turn: CodexTurn) -> bool:
         """Whether the turn's thread has to be loaded anew, which another server does, while nobody needs this one."""
         loaded = connection.threads.get(turn.request.session_key)
-        if loaded is None or turn.request.fresh or loaded.environment == turn.request.environment:
+        if loaded is None or loaded.environment == turn.request.environment:
             return False
         if not self._turns and not self._children.any:
             return True

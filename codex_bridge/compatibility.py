@@ -31,8 +31,6 @@ class Wanted:
     """Of the instructions, as `Holds.developer`."""
     on_change: InstructionChange = "tell"
     """What an edit of rules or instructions means: the thread is told, or lets go."""
-    fresh: bool = False
-    """A new conversation was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +54,11 @@ class Transient:
     """A sentence for the operator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clear:
-    """Begin anew, and know nothing of what was said before."""
-
-    reason: str
-    """A sentence for the operator."""
-
-
-Decision: TypeAlias = Keep | Rotate | Transient | Clear
+Decision: TypeAlias = Keep | Rotate | Transient
 
 
 def decide(binding: Binding | None, wanted: Wanted) -> Decision:
     """Say what becomes of a chat's thread; None is a chat without one, which nothing speaks against."""
-    if wanted.fresh:
-        return Clear("A new conversation was asked for.")
     if binding is None:
         return Keep()
     return _by_basis(binding.basis, wanted.basis) or _by_tools(binding, wanted) or _by_texts(binding, wanted) or Keep()

@@ -12,7 +12,7 @@ from typing import Final
 
 import anyio
 
-from codex_bridge.compatibility import UNKNOWN, Clear, Keep, Rotate, Transient, Wanted, decide
+from codex_bridge.compatibility import UNKNOWN, Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError
 from codex_bridge.failures import RULES, Rule, Trouble, refusal, trouble_of
 from codex_bridge.home import Home
@@ -123,13 +123,10 @@ class Threads:
         key, wanted = turn.key, self._wanted(connection, turn)
         loaded = connection.threads.get(key)
         try:
-            bound = self._binding(key, loaded) if loaded else None if wanted.fresh else await self._bound(key)
+            bound = self._binding(key, loaded) if loaded else await self._bound(key)
         except StoreError as error:
             return await self._aside(connection, turn, f"{error} This turn runs without the conversation so far.")
         match decide(bound, wanted):
-            case Clear():
-                await self._clear_for(turn, connection)
-                return await self._begun(connection, turn)
             case Rotate(reason):
                 turn.buffer.push(Notice(reason))
                 turn.begun = await self.drop(connection, key)
@@ -142,6 +139,14 @@ class Threads:
                 return await (
                     self._begun(connection, turn) if bound is None else self._resumed(bound, connection, turn)
                 )
+
+    async def begin_anew(self, connection: Connection | None, turn: CodexTurn) -> None:
+        """Let go of the conversation, for a turn that asked for that, also when no server can be had for it then."""
+        self._let_go(connection, turn.key, words=True)
+        try:
+            await self._settle(turn.key)
+        except StoreError as error:
+            turn.buffer.push(Notice(f"{error} This conversation begins anew all the same."))
 
     async def clear(self, connection: Connection | None, session_key: str) -> None:
         """Let the next turn of a conversation begin a new thread that knows nothing of what was said before.
@@ -272,7 +277,6 @@ class Threads:
             rules=_rules_of(turn.lanes),
             developer=digest_of(turn.lanes.developer_without_rules),
             on_change=self._settings.on_change,
-            fresh=turn.request.fresh,
         )
 
     def _binding(self, session_key: str, thread: OpenThread) -> Binding:
@@ -310,13 +314,6 @@ class Threads:
     def _still(self, session_key: str, begun: int) -> bool:
         """Whether the conversation was not forgotten since `begun`."""
         return self._forgotten.get(session_key, 0) == begun
-
-    async def _clear_for(self, turn: CodexTurn, connection: Connection) -> None:
-        turn.begun = self._let_go(connection, turn.key, words=True)
-        try:
-            await self._settle(turn.key)
-        except StoreError as error:
-            turn.buffer.push(Notice(f"{error} This conversation begins anew all the same."))
 
     async def _catch_up(self, thread: OpenThread, turn: CodexTurn) -> None:
         """Find what was said in the chat that the thread does not know: its first turn, or the next one, quotes it."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from codex_bridge.compatibility import UNKNOWN, Clear, Decision, Keep, Rotate, Transient, Wanted, decide
+from codex_bridge.compatibility import UNKNOWN, Decision, Keep, Rotate, Transient, Wanted, decide
 from harness.store.bound import Basis, Binding, Holds
 
 BASIS = Basis(cwd="/home/pell", model="gpt-5.5", provider="openai", account="orrin", loading="searchable")
@@ -23,7 +23,6 @@ LOADING = Rotate("The agent's tools are offered in another way now, so this conv
 TOOLS = Rotate("The agent's tools have changed, so this conversation goes on in a new thread.")
 NO_TOOLS = Transient("This turn has no tools, so it runs in a thread of its own; the conversation keeps its own.")
 TEXTS = Rotate("The agent's instructions have changed, so this conversation goes on in a new thread.")
-CLEAR = Clear("A new conversation was asked for.")
 
 
 @pytest.mark.parametrize(
@@ -44,8 +43,6 @@ CLEAR = Clear("A new conversation was asked for.")
         (BOUND, replace(WANTED, rules="edited", on_change="rotate"), TEXTS),
         (BOUND, replace(WANTED, developer="edited", on_change="rotate"), TEXTS),
         (BOUND, replace(WANTED, on_change="rotate"), Keep()),
-        (BOUND, replace(WANTED, fresh=True), CLEAR),
-        (None, replace(WANTED, fresh=True), CLEAR),
     ],
 )
 def test_a_thread_is_kept_unless_it_cannot_do_what_is_needed(
@@ -62,7 +59,6 @@ def test_a_thread_is_kept_unless_it_cannot_do_what_is_needed(
         (held(cwd="/x", loading="direct"), replace(WANTED, tools="others"), FOLDER),
         (held(loading="direct"), replace(WANTED, tools=""), LOADING),
         (BOUND, replace(WANTED, tools="others", rules="edited", on_change="rotate"), TOOLS),
-        (held(account="wren"), replace(WANTED, fresh=True), CLEAR),
     ],
 )
 def test_the_first_thing_that_does_not_fit_decides(binding: Binding, wanted: Wanted, decision: Decision) -> None:

@@ -408,3 +408,20 @@ async def test_a_turn_that_comes_while_the_thread_is_busy_is_begun_once_more(tmp
         result = await turn.result()
     assert (result.outcome, result.text) == (Outcome.ANSWERED, "busy")
     assert methods(turn) == ["thread/start", "turn/start", "turn/start"]
+
+
+async def test_a_conversation_is_begun_anew_also_when_no_server_could_be_started_for_that(tmp_path: Path) -> None:
+    async with failing(tmp_path) as store:
+        async with harness_on_fake(tmp_path, store) as harness:
+            await harness.start(words("echo")).result()
+            await settled(harness)
+        before = await kept(store)
+        async with harness_on_fake(tmp_path, store, binary=executable(tmp_path, "stillborn")) as harness:
+            failed = await harness.start(replace(words("echo"), fresh=True)).result()
+        between = (await kept(store), await store.unheard("a", "another", 0))
+        async with harness_on_fake(tmp_path, store) as harness:
+            turn = harness.start(words("echo"))
+            assert await notices(turn) == []
+    assert before is not None
+    assert (failed.outcome, between) == (Outcome.FAILED, (None, []))
+    assert (methods(turn), added(turn)) == (["thread/start", "turn/start"], [])
