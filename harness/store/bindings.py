@@ -15,6 +15,7 @@ from typing import Final
 from harness.errors import StoreError
 from harness.store.bound import Basis, Binding, Holds, Listed
 from harness.store.database import Database
+from harness.store.schema import WHOLE_BINDING, tolerant
 from harness.store.transcript import Spoken, TranscriptLimits, append, correct, last_of, turns_since, unheard
 
 logger = logging.getLogger(__name__)
@@ -245,9 +246,11 @@ def listed(path: Path) -> list[Listed]:
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
+            connection.text_factory = tolerant
             rows = connection.execute(
                 f"SELECT backend, session_key, used_at, (SELECT COUNT(*) FROM transcript t WHERE t.session_key ="  # noqa: S608
-                f" b.session_key), {_COLUMNS} FROM bindings b ORDER BY used_at DESC, backend, session_key"
+                f" b.session_key), {_COLUMNS} FROM bindings b WHERE {WHOLE_BINDING}"
+                " ORDER BY used_at DESC, backend, session_key"
             ).fetchall()
         finally:
             connection.close()

@@ -17,7 +17,7 @@ import anyio.to_thread
 from harness.errors import StoreError
 from harness.store.owner import Ownership
 from harness.store.private_file import is_busy, open_private, primary_code
-from harness.store.schema import prepare
+from harness.store.schema import delete_spoiled, prepare, tolerant
 
 BUSY_SECONDS: Final = 5.0
 """How long a call waits for another connection's write, the wait for the calls before it included."""
@@ -27,6 +27,7 @@ CHECKPOINT_EVERY: Final = 250
 """Small writes after which the log is moved into the database: each adds a handful of pages, and SQLite's own count is
 1,000."""
 SIDE_FILES: Final = ("", "-wal", "-shm")
+_ROWS: Final = ("row, which is deleted", "rows, which are deleted")
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,10 @@ Value = TypeVar("Value")
 
 class _DamagedError(Exception):
     """The file is no store of ours, or not any more."""
+
+
+class _SpoiledError(Exception):
+    """A value in it is not what stands there in a store of ours."""
 
 
 class Database:
@@ -52,7 +57,7 @@ class Database:
     async def run(self, work: Callable[[sqlite3.Connection], Value]) -> Value:
         """Do it in one transaction. Each call has its own time, so a store that stays locked fails all at once.
 
-        A damaged file is moved aside and kept, and the work is done once more on a new one.
+        A damaged file is moved aside and kept, a row with a value that is none is deleted; then it is done once more.
 
         Raises:
             StoreError: The store cannot be used now; it is unchanged, and may work at the next call.
@@ -81,7 +86,7 @@ class Database:
             return await self.run(work)
         try:
             value = self._transaction(work)
-        except (sqlite3.Error, OSError, _DamagedError):
+        except (sqlite3.Error, OSError, _DamagedError, _SpoiledError):
             return await self.run(work)
         self._small += 1
         if self._small >= CHECKPOINT_EVERY:
@@ -99,9 +104,11 @@ class Database:
             return self._transaction(work)
         except _DamagedError as error:
             self._set_aside(error)
+        except _SpoiledError as error:
+            self._heal(error)
         try:
             return self._transaction(work)
-        except _DamagedError as error:
+        except (_DamagedError, _SpoiledError) as error:
             raise StoreError(f"The store {self._path} cannot be used: {error}.") from error
 
     def _transaction(self, work: Callable[[sqlite3.Connection], Value]) -> Value:
@@ -113,6 +120,8 @@ class Database:
             if primary_code(error) in _DAMAGE:
                 raise _DamagedError(str(error)) from error
             raise
+        except (ValueError, TypeError) as error:
+            raise _SpoiledError(str(error)) from error
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is not None:
@@ -123,6 +132,7 @@ class Database:
             connection = open_private(self._path)
             try:
                 prepare(connection, self._path)
+                connection.text_factory = tolerant
                 # A crash of ours loses nothing then; a power cut may lose the last turns, and spoils nothing.
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("PRAGMA wal_autocheckpoint = 0").fetchone()  # it would wait for the disk
@@ -153,6 +163,13 @@ class Database:
         text = f"The store {self._path} was damaged ({why}); it is kept as {kept.name}, and a new one was begun."
         logger.warning("%s", text)
         self.notices.append(text)
+
+    def _heal(self, why: Exception) -> None:
+        """Delete what cannot be used, and keep the rest."""
+        count = self._transaction(delete_spoiled)
+        logger.warning("the store %s held %d rows that cannot be used (%s); they are deleted", self._path, count, why)
+        if count:
+            self.notices.append(f"The store {self._path} held {count} damaged {_ROWS[count > 1]}; the rest is kept.")
 
     def _close(self) -> None:
         if self._connection is not None:

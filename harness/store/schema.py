@@ -73,6 +73,14 @@ _CHECKS: Final = (
 VERSION: Final = len(_MIGRATIONS)
 
 
+WHOLE_BINDING: Final = "typeof(heard) = 'integer' AND typeof(used_at) IN ('integer', 'real')"
+"""What holds of a row of `bindings` unless somebody else wrote there; a text may be any."""
+_WHOLE: Final = (
+    ("bindings", WHOLE_BINDING),
+    ("transcript", "typeof(seq) = 'integer' AND typeof(said_at) IN ('integer', 'real')"),
+)
+
+
 class NewerStoreError(StoreError):
     """The store was written by a newer version of the program."""
 
@@ -103,3 +111,16 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     except BaseException:
         connection.rollback()
         raise
+
+
+def tolerant(text: bytes) -> str:
+    """A text of the store; what is no UTF-8 in it has marks in its place."""
+    return text.decode("utf-8", "replace")
+
+
+def delete_spoiled(connection: sqlite3.Connection) -> int:
+    """Delete the rows with a value that is no number where one has to be; gives how many they were."""
+    return sum(
+        connection.execute(f"DELETE FROM {table} WHERE NOT ({whole})").rowcount  # noqa: S608 - our own names
+        for table, whole in _WHOLE
+    )

@@ -22,6 +22,9 @@ class Occasion(Enum):
     SCHEDULED = "scheduled"
 
 
+_OCCASIONS: Final = {each.value: each for each in Occasion}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
     """An exchange, as the chat saw it."""
@@ -111,12 +114,19 @@ def unheard(connection: sqlite3.Connection, session_key: str, conversation: str,
         heard: The number of the last row that it was told.
     """
     for said, answered, kind, where, turn, at in connection.execute(_UNHEARD, (session_key, heard, conversation)):
-        yield Spoken(said=said, answered=answered, occasion=Occasion(kind), conversation=where, turn=turn, at=float(at))
+        yield Spoken(
+            said=str(said),
+            answered=str(answered),
+            occasion=_OCCASIONS.get(kind, Occasion.CHAT),
+            conversation=str(where),
+            turn=str(turn),
+            at=float(at),
+        )
 
 
 def turns_since(connection: sqlite3.Connection, session_key: str, conversation: str, heard: int) -> frozenset[str]:
     """The turns after the row `heard` of a chat that a conversation has in its history, or may have."""
-    return frozenset(turn for (turn,) in connection.execute(_TURNS, (session_key, heard, conversation)))
+    return frozenset(str(turn) for (turn,) in connection.execute(_TURNS, (session_key, heard, conversation)))
 
 
 def correct(

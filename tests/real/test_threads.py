@@ -1,5 +1,6 @@
 """A conversation goes on over restarts, lost and damaged files, other tools and a full window."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -294,3 +295,30 @@ async def test_what_the_chat_did_not_see_is_not_quoted_as_said(
         "A scheduled job asked:\n> Look at the sea.\nYou wrote, from a scheduled job:\n> Calm."
     )
     assert quoted(turn) == [history]
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE bindings SET conversation = CAST(x'ff41' AS TEXT)", LOST),
+        ("UPDATE bindings SET heard = 'many'", "damaged row"),
+        ("UPDATE transcript SET seq = 'x' WHERE seq = 1", "damaged row"),
+        ("UPDATE transcript SET kind = 'chau', said = CAST(x'ff41' AS TEXT)", ""),
+    ],
+)
+async def test_a_damaged_value_in_the_store_is_told_once_and_takes_no_answer(
+    codex: CodexBinary, state: Path, workspace: Path, statement: str, told: str
+) -> None:
+    async with stage(codex, state, workspace, echo) as play:
+        await play.ask("heron", number="1")
+    (store,) = state.rglob("bridge.sqlite")
+    connection = sqlite3.connect(store)
+    with connection:
+        connection.execute(statement)
+    connection.close()
+    async with stage(codex, state, workspace, echo) as later:
+        turns = [await later.begin(words, number=words) for words in ("second", "third")]
+        first, second = [await notices_of(turn) for turn in turns]
+        answers = [(await turn.result()).text for turn in turns]
+    assert ([told in text for text in first], second) == ([True] if told else [], [])
+    assert answers == ["re: second", "re: third"]

@@ -5,8 +5,9 @@ import anyio
 import pytest
 
 from harness.errors import StoreError
-from harness.store.bindings import bindings_at
+from harness.store.bindings import bindings_at, listed
 from harness.store.bound import Basis, Binding, Holds
+from harness.store.transcript import Occasion, Spoken
 
 
 async def test_a_binding_is_there_after_reopening(tmp_path: Path) -> None:
@@ -135,3 +136,46 @@ async def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     ):
         async with bindings_at(path):
             raise NotImplementedError
+
+
+def write_into(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "binding", "said", "told"),
+    [
+        ("UPDATE bindings SET conversation = CAST(x'ff41' AS TEXT)", "\ufffdA", ["heron", "osprey"], ""),
+        ("UPDATE transcript SET said = CAST(x'ff41' AS TEXT) WHERE seq = 1", "thread", ["\ufffdA", "osprey"], ""),
+        ("UPDATE transcript SET kind = 'chau' WHERE seq = 1", "thread", ["heron", "osprey"], ""),
+        ("UPDATE bindings SET heard = 'many'", None, ["heron", "osprey"], "1 damaged row, which is deleted"),
+        ("UPDATE transcript SET seq = 'x' WHERE seq = 1", "thread", ["osprey"], "1 damaged row, which is deleted"),
+        ("UPDATE transcript SET said_at = 'x'", "thread", [], "2 damaged rows, which are deleted"),
+    ],
+)
+async def test_a_damaged_value_costs_no_more_than_its_row_and_is_told_once(
+    tmp_path: Path, statement: str, binding: str | None, said: list[str], told: str
+) -> None:
+    path = tmp_path / "bridge.sqlite"
+    async with bindings_at(path) as bindings:
+        await bindings.put(Binding("codex", "chat", "thread"))
+        for words in ("heron", "osprey"):
+            await bindings.mirror("chat", Spoken(said=words, answered="Yes.", at=1.0))
+    write_into(path, statement)
+    assert [each.binding.conversation for each in listed(path)] == [binding] * (binding is not None)
+    async with bindings_at(path) as bindings:
+        found = await bindings.get("codex", "chat")
+        rows = await bindings.unheard("chat", "thread", 0)
+        notices = bindings.take_notices()
+        await bindings.put(Binding("codex", "chat", "another"))
+        heard = await bindings.record(Binding("codex", "chat", "another"), Spoken(said="stork", answered="Yes."))
+        assert (await bindings.get("codex", "chat"), bindings.take_notices()) == (
+            Binding("codex", "chat", "another", Holds(heard=heard)),
+            [],
+        )
+    assert (found.conversation if found else None) == binding
+    assert [(each.said, each.occasion) for each in reversed(rows)] == [(words, Occasion.CHAT) for words in said]
+    assert notices == ([f"The store {path} held {told}; the rest is kept."] if told else [])
