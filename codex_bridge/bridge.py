@@ -32,7 +32,7 @@ from codex_bridge.home import login_command
 from codex_bridge.lanes import LANE_OF, Lane, Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
-from codex_bridge.params import ThreadSettings, now_said, of_round, turn_start
+from codex_bridge.params import ThreadSettings, now_said, of_round, saved_by_revert, turn_start
 from codex_bridge.process import Launch, Server
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.rules import OVERRIDE, is_overridden
@@ -55,7 +55,6 @@ from harness.store.bindings import Bindings
 from harness.store.bound import Holds
 from harness.tasks import beside
 from harness.turns import Evidence, Finished, Notice, SubagentFinished, Trigger, TurnEvent, TurnRequest, TurnResult
-from harness.units import utf16_units
 
 TURN_DEADLINE: Final = 48 * 3600.0
 """Seconds for a whole turn unless the configuration says otherwise."""
@@ -268,7 +267,8 @@ class CodexHarness:
         connection = self._servers.current
         if connection is None or allowed is None or self._is_at_work(turn, result.conversation):
             return
-        if _vanishes(turn, result, allowed):
+        units = turn.ledger.units if turn.ledger is not None else 0
+        if result.turn and allowed(result, *saved_by_revert(turn.lanes, before.said, thread.context_round, units)):
             turn.vanished = await self._take_back(connection, thread, result, before)
 
     def _is_at_work(self, turn: CodexTurn, thread_id: str) -> bool:
@@ -633,13 +633,6 @@ class CodexHarness:
     def close(self) -> None:
         """Take no more turns; `codex_harness` calls this at the end of its block."""
         self._closed = True
-
-
-def _vanishes(turn: CodexTurn, result: TurnResult, allowed: Callable[[TurnResult, int, int], bool]) -> bool:
-    # The server forgets the whole additional context with a turn that is taken back, and would say it all again.
-    returning = sum(map(utf16_units, turn.lanes.standing.values()))
-    removed = utf16_units(turn.lanes.turn_input) + utf16_units(result.text) + utf16_units(turn.lanes.turn_context)
-    return bool(result.turn) and allowed(result, removed, returning)
 
 
 def _perhaps(before: Holds, now: Holds) -> Holds:

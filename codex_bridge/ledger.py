@@ -20,6 +20,7 @@ from enum import Enum
 from typing import Final
 
 from codex_bridge.failures import Trouble, sentence, turn_trouble
+from codex_bridge.rpc import encode
 from codex_bridge.wire.items import (
     AgentMessageItem,
     CommandItem,
@@ -84,6 +85,8 @@ ACTIONS: Final = {
 """What a command does, by the type of its action."""
 CHILDREN: Final = frozenset({"collabAgentToolCall", "subAgentActivity"})
 """Items that tell of subagents (protocol reference, 3.6)."""
+MOST_OUTPUT: Final = 40_000
+"""Characters of a command's output that the model is shown at most: 10,000 tokens unless it asks for more."""
 TERMINAL: Final = "terminal"
 """What was done when something was typed into a command that runs."""
 NAMELESS: Final = "unknown"
@@ -138,6 +141,8 @@ class TurnLedger:
         self._usage_of_subagents = Usage()
         self._given_up = ""
         self._messages_in = 0
+        self.units = 0
+        """About how many UTF-16 units of answers, calls and outputs it added to the conversation."""
         self._commands: dict[str, Command] = {}
         self._changes: dict[str, tuple[str, ...]] = {}
         self._tools: dict[str, str] = {}
@@ -284,6 +289,7 @@ class TurnLedger:
 
     def _item_completed(self, item: ItemValue) -> Iterable[TurnEvent]:
         self._note(item, over=True)
+        self.units += self._size(item)
         match item:
             case AgentMessageItem(id=item_id, text=text, phase=phase):
                 message = self._messages.setdefault(item_id, _Message())
@@ -323,6 +329,20 @@ class TurnLedger:
                     self._others[kind or NAMELESS] = None
             case _:
                 pass
+
+    @staticmethod
+    def _size(item: ItemValue) -> int:
+        match item:
+            case AgentMessageItem(text=text):
+                return len(text)
+            case CommandItem(command=command, aggregated_output=output):
+                return len(command) + min(len(output or ""), MOST_OUTPUT)
+            case DynamicToolItem(arguments=arguments, content_items=read):
+                return len(encode([arguments, read]))
+            case McpToolItem(arguments=arguments, result=read):
+                return len(encode([arguments, read]))
+            case _:
+                return 0
 
     def _did(self) -> Evidence:
         return Evidence(

@@ -35,6 +35,7 @@ from harness.lean_values import dataclass
 from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
 from harness.turns import TurnRequest
+from harness.units import utf16_units
 
 Opening = TypeVar("Opening", ThreadStartParams, ThreadResumeParams)
 Tiered = TypeVar("Tiered", ThreadStartParams, ThreadResumeParams, TurnStartParams)
@@ -232,6 +233,29 @@ def now_said(said: str, added: Iterable[str], context_round: int) -> tuple[str, 
     before = set(said.split()) - now
     ended = frozenset(name for name in before if _key_of(name) not in keys)
     return " ".join(sorted(now | (before - ended))), ended
+
+
+def saved_by_revert(lanes: LanePlan, said: str, context_round: int, answered: int) -> tuple[int, int]:
+    """How many UTF-16 units leave a conversation with a turn for good, and how many are said in it once more for that.
+
+    The server forgets the whole additional context with a turn that is taken back (protocol reference, section 11). So
+    what had been said under the same names before comes again. What only this turn said goes, and with it the words
+    that would have to end it.
+
+    Args:
+        lanes: The texts of the turn.
+        said: Names under which the conversation was told before what holds.
+        context_round: See `in_round`.
+        answered: Units of what the turn itself wrote and read.
+    """
+    known = set(said.split())
+    removed, returning = answered + utf16_units(lanes.turn_input), 0
+    for key, text in lanes.standing.items():
+        if in_round(key, context_round) in known:
+            returning += utf16_units(text)
+        else:
+            removed += utf16_units(text) + len(OVER)
+    return removed, returning
 
 
 def _key_of(name: str) -> str:

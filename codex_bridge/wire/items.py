@@ -100,6 +100,7 @@ class McpToolItem(Received):
     tool: str = ""
     status: Annotated[str, known("inProgress", "completed", "failed")] = ""
     arguments: RawJson = None
+    result: RawJson = None
 
 
 class DynamicToolItem(Received):
@@ -110,6 +111,7 @@ class DynamicToolItem(Received):
     namespace: str | None = None
     status: Annotated[str, known("inProgress", "completed", "failed")] = ""
     arguments: RawJson = None
+    content_items: RawJson = None
     success: bool | None = None
 
 

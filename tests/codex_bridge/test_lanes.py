@@ -19,7 +19,15 @@ from codex_bridge.lanes import (
     chunks,
     plan,
 )
-from codex_bridge.params import ThreadSettings, now_said, of_round, thread_resume, thread_start, turn_start
+from codex_bridge.params import (
+    ThreadSettings,
+    now_said,
+    of_round,
+    saved_by_revert,
+    thread_resume,
+    thread_start,
+    turn_start,
+)
 from codex_bridge.rpc import JsonObject
 from codex_bridge.wire.requests import SandboxMode, ThreadOpened
 from codex_bridge.wording import (
@@ -455,6 +463,19 @@ def test_a_name_ends_with_its_layer_also_when_the_server_forgot_in_between() -> 
     assert now_said(later, (soul,), 1) == (f"{soul} {soul}_r1", {beat, f"{beat}_r1"})
     assert of_round(later, 1) == f"{beat}_r1 {soul}_r1"
     assert now_said(later, (), 1) == ("", set(later.split()))
+
+
+def test_a_revert_saves_what_only_its_turn_said_and_costs_what_was_said_before() -> None:
+    layers = (
+        layer(LayerName.HEARTBEAT_GUIDANCE, "guidance"),
+        layer(LayerName.SOUL, "dry"),
+        layer(LayerName.USER_TEXT, "check"),
+    )
+    lanes = plan(Composition(layers, ()), hears_mode=False)
+    beat, *others = (len(text) for _, text in sorted(lanes.standing.items(), key=lambda entry: "20_" not in entry[0]))
+    said, _ = now_said("", [key for key in lanes.standing if "20_" not in key], 1)
+    assert saved_by_revert(lanes, said, 1, 100) == (100 + len("check") + beat + len(OVER), sum(others))
+    assert saved_by_revert(plan(Composition(layers, ())), said, 1, 100) == (100 + len("check"), 0)
 
 
 @given(st.text(max_size=300).map(lambda text: text * 60))

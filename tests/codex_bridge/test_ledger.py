@@ -313,6 +313,15 @@ def test_what_only_began_and_what_nobody_knows_counts_as_done() -> None:
     )
 
 
+def test_what_a_turn_adds_to_its_conversation_is_measured() -> None:
+    played = Played().say("m", "Fine.")
+    played.item("completed", "commandExecution", id="c", command="cat A", aggregatedOutput="x" * 30)
+    played.item("completed", "commandExecution", id="d", command="cat B", aggregatedOutput="x" * 1_000_000)
+    played.item("completed", "dynamicToolCall", id="t", tool="look", arguments={}, contentItems=["seen"])
+    played.item("completed", "mcpToolCall", id="s", tool="look", arguments=None, result={})
+    assert played.ledger.units == 5 + (5 + 30) + (5 + 40_000) + len('[{},["seen"]]') + len("[null,{}]")
+
+
 def test_a_new_word_for_the_end_is_an_end() -> None:
     assert Played().say("m", "Done.").end("perfected") == result(Outcome.ANSWERED, "Done.")
 

@@ -206,12 +206,27 @@ async def test_a_quiet_heartbeat_leaves_no_trace_and_any_other_stays(
     assert (workspace / "written").exists() is (WRITE in steps)
 
 
-@pytest.mark.parametrize("catalogue", ["auto", "untouched"])
+LONG_PERSONA = "SOUL_M22 " + "You say what you mean, once. " * 200
+LONG_TASKS = "HEART_M66 " + "Look at every one of the ferns. " * 250
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "persona", "tasks", "vanishes"),
+    [
+        ("auto", LONG_PERSONA, "HEART_M66", True),
+        ("untouched", LONG_PERSONA, "HEART_M66", False),
+        ("untouched", LONG_PERSONA, LONG_TASKS, True),
+    ],
+)
 async def test_a_quiet_heartbeat_of_a_gpt6_model_is_taken_back_only_when_that_costs_less(
-    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox, catalogue: CatalogueMode
-) -> None:
-    """Where the persona travels as additional context, a revert would have the server say all of it again."""
-    script = in_turn([say("A."), Reply((CallTool("heartbeat_respond", NOTHING),)), say("Done."), say("B.")])
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox, catalogue: CatalogueMode, persona: str,
+    tasks: str, vanishes: bool,
+) -> None:  # fmt: skip
+    """Where the persona travels as additional context, a revert has the server say all of it again."""
+    (workspace / "SOUL.md").write_text(persona, "utf-8")
+    (workspace / "HEARTBEAT.md").write_text(tasks, "utf-8")
+    answer = Reply((CallTool("heartbeat_respond", NOTHING),))
+    script = in_turn([say("A."), Reply((LOOK,)), answer, say("Done."), say("B.")])
     async with stage(codex, state, workspace, script, toolbox=standard, model="gpt-6-sol", catalogue=catalogue) as play:
         first = await play.begin("one", number="1")
         await first.result()
@@ -219,9 +234,10 @@ async def test_a_quiet_heartbeat_of_a_gpt6_model_is_taken_back_only_when_that_co
         await beat.turn.result()
         await play.ask("two", number="2")
     last = play.model.requests[-1]
-    assert (count(last, "Heartbeat check.") == 0) is (catalogue == "auto")
-    assert count(last, "SOUL_M22") == 1
-    assert count(last, "What was said under this name holds no longer.") == (0 if catalogue == "auto" else 2)
+    added = catalogue == "untouched"
+    assert (beat.turn.vanished, count(last, "Heartbeat check.") == 0) == (vanishes, vanishes)
+    assert count(last, "SOUL_M22") == (2 if added and vanishes else 1)
+    assert count(last, "What was said under this name holds no longer.") == (2 if added and not vanishes else 0)
 
 
 class Shop:
