@@ -628,7 +628,8 @@ class CodexHarness:
         connection, thread, model = self._servers.current, turn.thread, turn.request.model or ""
         can = connection.server.capabilities if connection is not None else ServerCapabilities()
         model = model or (thread.model if thread is not None else "")
-        return turn.request.excerpts.tool_result_units(can.context_tokens(model)), can.tool_result_bytes(model)
+        excerpts, ceiling = turn.request.excerpts, can.tool_result_bytes(model)
+        return ceiling if excerpts is None else excerpts.tool_result_units(can.context_tokens(model)), ceiling
 
     def close(self) -> None:
         """Take no more turns; `codex_harness` calls this at the end of its block."""

@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from harness.layers import Composition
 from harness.lean_values import dataclass
-from harness.settings.excerpts import ExcerptLimits
 from harness.tools import Tool
+
+if TYPE_CHECKING:
+    from harness.settings.excerpts import ExcerptLimits
 
 
 class Trigger(Enum):
@@ -41,8 +43,9 @@ class TurnRequest:
     """Reasoning effort, or None for the model's own."""
     tools: tuple[Tool, ...] = ()
     """The agent's tools, the same ones on every turn; each says by itself whether it answers on this one."""
-    excerpts: ExcerptLimits = ExcerptLimits()
-    """How much of a tool's result the model reads, by its context; see `harness.tools.cut_result`."""
+    excerpts: "ExcerptLimits | None" = None
+    """How much of a tool's result the model reads, by its context, see `harness.tools.cut_result`; None for as much as
+    the backend passes on."""
     may_vanish: "Callable[[TurnResult, int, int], bool] | None" = None
     """Says of a turn that ended whether it may be taken out of the conversation again, given how many UTF-16 units that
     would free and how many would have to be said anew; None: it stays."""

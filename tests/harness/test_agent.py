@@ -97,6 +97,7 @@ async def test_a_message_becomes_a_request_with_the_workspace_as_it_is_now(tmp_p
         composition=first.composition,
         workspace=tmp_path,
         message_key="telegram:7:9",
+        excerpts=ExcerptLimits(),
         model="gpt-5.5",
         effort="low",
     )
@@ -369,6 +370,7 @@ async def test_a_heartbeat_becomes_a_request_as_it_was_planned(tmp_path: Path, t
         composition=request.composition,
         workspace=tmp_path,
         message_key="beat:1",
+        excerpts=ExcerptLimits(),
         may_vanish=request.may_vanish,
         fresh=True,
         light=True,
