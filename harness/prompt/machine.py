@@ -35,7 +35,7 @@ def find_repo(settings: AgentSettings) -> Path | None:
     if settings.repo_root is not None and settings.repo_root.is_dir():
         return settings.repo_root
     starts = (settings.workspace, Path.cwd())
-    return next((folder for start in starts for folder in (start, *start.parents) if (folder / ".git").exists()), None)
+    return next((folder for start in starts for folder in (start, *start.parents) if _is_checkout(folder)), None)
 
 
 def find_docs(workspace: Path, package: Path | None = None) -> DocsFacts:
@@ -47,5 +47,11 @@ def find_docs(workspace: Path, package: Path | None = None) -> DocsFacts:
     """
     folders = [workspace / "docs", *([package / "docs"] if package else [])]
     docs = next((folder for folder in folders if (folder / DOCS_INDEX).is_file()), None)
-    source = package if package is not None and (package / ".git").exists() else None
+    source = package if package is not None and _is_checkout(package) else None
     return DocsFacts(docs=str(docs) if docs else "", source=str(source) if source else "")
+
+
+def _is_checkout(folder: Path) -> bool:
+    """Whether a folder holds a Git checkout. A sandbox leaves an empty `.git` behind in folders that it guards."""
+    git = folder / ".git"
+    return git.is_file() or (git / "HEAD").is_file()

@@ -12,6 +12,11 @@ from harness.prompt.machine import find_docs, find_repo, machine_facts
 from harness.settings.agent import ModelSettings
 
 
+def check_out(folder: Path) -> None:
+    (folder / ".git").mkdir(exist_ok=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
+
+
 def test_the_repository_is_the_configured_one_or_the_one_around_the_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -21,7 +26,7 @@ def test_the_repository_is_the_configured_one_or_the_one_around_the_workspace(
     monkeypatch.chdir(tmp_path)
     settings = plain_settings(workspace)
     assert find_repo(settings) is None
-    (tmp_path / "repo" / ".git").mkdir()
+    check_out(tmp_path / "repo")
     assert find_repo(settings) == tmp_path / "repo"
     assert find_repo(replace(settings, repo_root=tmp_path)) == tmp_path
     assert find_repo(replace(settings, repo_root=tmp_path / "nowhere")) == tmp_path / "repo"
@@ -48,6 +53,8 @@ def test_documentation_is_found_by_its_index_and_source_by_its_repository(tmp_pa
     (package / "docs" / "docs.json").write_text("{}", "utf-8")
     assert find_docs(workspace, package) == DocsFacts(docs=str(package / "docs"))
     (package / ".git").mkdir()
+    assert find_docs(workspace, package).source == ""
+    check_out(package)
     (workspace / "docs" / "docs.json").write_text("{}", "utf-8")
     assert find_docs(workspace, package) == DocsFacts(docs=str(workspace / "docs"), source=str(package))
     assert find_docs(workspace) == DocsFacts(docs=str(workspace / "docs"))

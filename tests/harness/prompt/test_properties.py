@@ -51,7 +51,7 @@ LETTERS = {"".join(filter(str.isalnum, re.sub(r"\([^()]*\)", "", each))).lower()
 
 def passes_for_ours(line: str) -> bool:
     """Whether somebody who looks at the letters and the sign alone takes a line for a heading of ours."""
-    seen = unicodedata.normalize("NFKC", re.sub(r"<[^<>]*>|\([^()]*\)|^[\W_]*\d+[.)]", "", line))
+    seen = unicodedata.normalize("NFKC", re.sub(r"<[^<>]*>|\([^()]*\)|^(?:[^\w/]|_)*\d+[.)]", "", line))
     letters = "".join(each for each in seen if each.isalnum() and each not in "\u115f\u1160\u3164\uffa0").lower()
     return "#" in seen and "\\" not in seen and "/" not in seen and letters in LETTERS
 
