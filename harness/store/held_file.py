@@ -58,8 +58,11 @@ def _entry(held: Held) -> dict[str, object]:
 
 def _held(entry: object) -> Held | None:
     """Read one entry; one that somebody changed by hand counts for nothing."""
-    match entry:
-        case {"id": str() | None as name, "files": bool(files), "cuts": [*cuts], "compacted": bool(compacted)}:
+    if not isinstance(entry, dict):
+        return None
+    row = cast("dict[str, object]", entry)
+    match row.get("id"), row.get("files"), row.get("cuts"), row.get("compacted"):
+        case ((str() | None as name), bool(files), list() as cuts, bool(compacted)) if "id" in row:
             told = tuple(cut for cut in cast("list[object]", cuts) if isinstance(cut, str))
             return Held(name, files, told, compacted)
         case _:
