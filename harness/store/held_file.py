@@ -61,9 +61,10 @@ def _held(entry: object) -> Held | None:
     if not isinstance(entry, dict):
         return None
     row = cast("dict[str, object]", entry)
-    match row.get("id"), row.get("files"), row.get("cuts"), row.get("compacted"):
-        case ((str() | None as name), bool(files), list() as cuts, bool(compacted)) if "id" in row:
-            told = tuple(cut for cut in cast("list[object]", cuts) if isinstance(cut, str))
-            return Held(name, files, told, compacted)
-        case _:
-            return None
+    name, files, cuts, compacted = (row.get(key) for key in ("id", "files", "cuts", "compacted"))
+    if "id" not in row or not isinstance(name, str | None) or not isinstance(cuts, list):
+        return None
+    if not isinstance(files, bool) or not isinstance(compacted, bool):
+        return None
+    told = tuple(cut for cut in cast("list[object]", cuts) if isinstance(cut, str))
+    return Held(name, files, told, compacted)
