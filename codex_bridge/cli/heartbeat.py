@@ -4,9 +4,10 @@ Nobody is told anything here: what a gateway would send is printed.
 """
 
 import json
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -129,8 +130,7 @@ def command(
         codex_config=found.codex,
     )
     if watch:
-        with suppress(KeyboardInterrupt):
-            anyio.run(_run, how, root, Teller(settings, as_json=as_json), loopback, model, True)
+        anyio.run(_until_stopped, partial(_run, how, root, Teller(settings, as_json=as_json), loopback, model, True))
         return
     told: list[HeartbeatEvent] = []
     teller = Teller(settings, as_json=False) if not as_json else told.append
@@ -403,6 +403,20 @@ def attentive(request: RecordedRequest) -> Action:
         "notificationText": f"The loopback model received: {last.text.splitlines()[0] if last.text else 'nothing'}",
     }
     return Reply((CallTool(RESPONSE_TOOL, told),))
+
+
+async def _until_stopped(work: Callable[[], Awaitable[object]]) -> None:
+    """Work until a person or a service manager says stop, also where whoever started us has SIGINT ignored."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as told:
+        async with anyio.create_task_group() as group:
+
+            async def stop() -> None:
+                async for _ in told:
+                    group.cancel_scope.cancel()
+
+            group.start_soon(stop)
+            await work()
+            group.cancel_scope.cancel()
 
 
 async def _run(

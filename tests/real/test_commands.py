@@ -188,15 +188,18 @@ def test_a_scheduled_prompt_runs_and_what_its_chat_would_be_told_is_printed(code
     )
 
 
-def test_heartbeats_run_on_their_own_until_somebody_stops_them(codex: CodexBinary, state: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_heartbeats_run_on_their_own_until_somebody_stops_them(
+    codex: CodexBinary, state: Path, how: signal.Signals
+) -> None:
     words = ("heartbeat", "--watch", "--json", *gateway(state, "{every: '1s'}"))
     command = [sys.executable, "-m", "codex_bridge", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(codex, state)) as process:
         assert process.stdout is not None
         events = [json.loads(line) for line, _ in zip(process.stdout, range(5), strict=False)]
-        process.send_signal(signal.SIGINT)
-        process.stdout.read()
-        assert process.wait(30) == 0
+        process.send_signal(how)
+        process.communicate(timeout=30)
+        assert process.returncode == 0
     assert [each["event"] for each in events] == ["scheduled", "began", "ended", "scheduled", "skipped"]
     assert (events[2]["text"], events[4]["reason"]) == (ASKED, "no-tasks-due")
 
