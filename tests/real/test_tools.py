@@ -88,8 +88,8 @@ async def test_the_owner_looks_things_up_and_a_group_does_not(
         await (await play.agent.receive(group_message("which colour is the boat?"))).result()
     owner, group = outputs(play.model.requests[1]), outputs(play.model.requests[3])
     assert "MEM_M77 The boat is blue." in owner[0]
-    assert "MEM_M77" not in group[0]
-    assert "this is a group" in group[0]
+    assert "MEM_M77" not in "".join(group)
+    assert "this is a group" in group[-1]  # on 0.171 the names of a group come as an output too
     assert [event for event in events if isinstance(event, ToolStarted | ToolFinished)] == [
         ToolStarted("call_1", "memory_search"),
         ToolFinished("call_1", "memory_search", True),
