@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,9 +18,9 @@ import anyio
 import typer
 
 from codex_bridge.cli.options import Rule, Written, apart
+from codex_bridge.cli.played import played, root_of
 from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
-    LOOPBACK_MODEL,
     AgentOption,
     CodexOption,
     ConfigOption,
@@ -35,7 +35,6 @@ from codex_bridge.cli.setup import (
 from codex_bridge.cli.tables import console, table
 from codex_bridge.home import agent_dir, state_dir
 from codex_bridge.lanes import HABITS
-from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, say
 from codex_bridge.masking import mask
@@ -114,7 +113,7 @@ def command(
     accept(found)
     check_folder(settings.workspace)
     # The stand-in's conversations are kept apart, and with them what its heartbeats did.
-    root = state_dir() / "loopback" if loopback else state_dir()
+    root = root_of(loopback=loopback)
     if not once and not watch:
         plan = anyio.run(look, settings, root, datetime.now(UTC))
         if as_json:
@@ -427,12 +426,7 @@ async def _run(
     model: str | None,
     watch: bool,
 ) -> Settled | None:
-    async with AsyncExitStack() as stack:
-        provider = None
-        if loopback:
-            provider = (await stack.enter_async_context(loopback_model(attentive))).provider
-            model = model or LOOPBACK_MODEL
-        live = await stack.enter_async_context(how(provider=provider, model=model, root=root))
+    async with played(how, attentive if loopback else None, model=model, root=root) as live:
         settings = live.agent.gatherer.settings
         place = place_of(settings)
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Final
@@ -12,9 +12,9 @@ import anyio
 import typer
 
 from codex_bridge.cli.options import CHANNEL, like
+from codex_bridge.cli.played import played, root_of
 from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
-    LOOPBACK_MODEL,
     AgentOption,
     CodexOption,
     ConfigOption,
@@ -27,8 +27,6 @@ from codex_bridge.cli.setup import (
     running,
 )
 from codex_bridge.cli.turn import echo
-from codex_bridge.home import state_dir
-from codex_bridge.loopback.model import loopback_model
 from codex_bridge.masking import mask
 from harness.scheduled import Job, JobResult, JobStatus, run_job
 from harness.workspace.folder import check_folder
@@ -58,8 +56,7 @@ def command(
     accept(found)
     check_folder(found.settings.workspace)
     job = Job(prompt=prompt, session_key=f"agent:{found.settings.id}:cron:{name}", light=light)
-    root = state_dir() / "loopback" if loopback else state_dir()
-    how = partial(running, found.settings, codex=codex, codex_home=codex_home, codex_config=found.codex, root=root)
+    how = partial(running, found.settings, codex=codex, codex_home=codex_home, codex_config=found.codex)
     done = anyio.run(_run, job, how, loopback, model)
     if as_json:
         print(json.dumps(as_data(done), ensure_ascii=False, indent=2))
@@ -87,12 +84,8 @@ def as_data(done: JobResult) -> dict[str, object]:
 async def _run(
     job: Job, how: Callable[..., AbstractAsyncContextManager[Running]], loopback: bool, model: str | None
 ) -> JobResult:
-    async with AsyncExitStack() as stack:
-        provider = None
-        if loopback:
-            provider = (await stack.enter_async_context(loopback_model(echo))).provider
-            model = model or LOOPBACK_MODEL
-        live = await stack.enter_async_context(how(provider=provider, model=model))
+    root = root_of(loopback=loopback)
+    async with played(how, echo if loopback else None, model=model, root=root) as live:
 
         async def nobody(text: str) -> None:
             """Whoever runs this reads it; no chat is told."""

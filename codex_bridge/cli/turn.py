@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Annotated, Final
 
@@ -12,9 +12,9 @@ import typer
 
 from codex_bridge.cli.composing import now
 from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
+from codex_bridge.cli.played import played, root_of
 from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
-    LOOPBACK_MODEL,
     AgentOption,
     CodexOption,
     ConfigOption,
@@ -26,8 +26,7 @@ from codex_bridge.cli.setup import (
     configured,
     running,
 )
-from codex_bridge.home import agent_dir, state_dir
-from codex_bridge.loopback.model import loopback_model
+from codex_bridge.home import agent_dir
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
 from codex_bridge.masking import mask
@@ -121,13 +120,8 @@ async def _run(
     model: str | None,
     as_json: bool,
 ) -> TurnResult:
-    async with AsyncExitStack() as stack:
-        provider, root = None, state_dir()
-        if loopback:
-            # Its threads are kept apart, or a real model would continue a conversation with a stand-in.
-            provider, root = (await stack.enter_async_context(loopback_model(echo))).provider, root / "loopback"
-            model = model or LOOPBACK_MODEL
-        live = await stack.enter_async_context(how(provider=provider, model=model, root=root))
+    root = root_of(loopback=loopback)
+    async with played(how, echo if loopback else None, model=model, root=root) as live:
         turn = await live.agent.receive(message)
         try:
             return await turn.result() if as_json else await _show(turn)
