@@ -135,7 +135,7 @@ async def settled(harness: CodexHarness) -> None:
 async def test_a_turn_that_does_not_end_ends_for_us_even_when_its_thread_cannot_be_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codex_bridge.bridge.INTERRUPT_DEADLINE", 0.1)
+    monkeypatch.setattr("codex_bridge.stopping.INTERRUPT_DEADLINE", 0.1)
     async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
         stuck = harness.start(words("stubborn"))
         assert await first_delta(stuck) == "Let me"

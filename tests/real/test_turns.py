@@ -638,7 +638,7 @@ async def test_a_hung_server_is_replaced(
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.2)
-    monkeypatch.setattr("codex_bridge.bridge.INTERRUPT_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.stopping.INTERRUPT_DEADLINE", 0.2)
     script = in_turn([Reply((BeginSaying("Begun"), Wait(anyio.Event()))), say("Fine.")])
     async with stage(codex, state, workspace, script) as play:
         turn = await play.begin("first", number="1")

@@ -1,0 +1,46 @@
+"""What is at work on the app-server of an agent right now.
+
+Turns, their subagents and the commands that outlast them, for everybody who has to know.
+"""
+
+from codex_bridge.children import Children
+from codex_bridge.commands import Commands
+from codex_bridge.ledger import State
+from codex_bridge.turn import CodexTurn
+
+
+class AtWork:
+    """The turns that run, by their thread, and what works for them.
+
+    Args:
+        login: The command that signs the home in.
+    """
+
+    def __init__(self, login: str) -> None:
+        self.turns: dict[str, CodexTurn] = {}
+        """By the thread that they run on."""
+        self.children: Children[CodexTurn] = Children(self.turn_of, login)
+        self.commands = Commands()
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is; commands that outlast their turns are not looked at."""
+        return bool(self.turns) or self.children.any
+
+    def turn_of(self, turn_id: str) -> CodexTurn | None:
+        """The running turn that has this id on the server."""
+        turns = self.turns.values()
+        return next((turn for turn in turns if turn.ledger is not None and turn.ledger.turn_id == turn_id), None)
+
+    def outlasts(self, turn: CodexTurn, thread_id: str) -> bool:
+        """Whether something of a conversation goes on after its turns: a revert ends its commands (measured)."""
+        return self.commands.any_on(thread_id) or self.children.work_for(lambda parent: parent.key == turn.key)
+
+    def lose(self) -> list[CodexTurn]:
+        """The server is gone; gives the turns that are lost with it.
+
+        Of a turn that Codex has not confirmed, whoever began it finds out whether it runs.
+        """
+        self.children.lose()
+        self.commands.lose()
+        return [turn for turn in self.turns.values() if turn.ledger is None or turn.ledger.state is not State.OPENING]

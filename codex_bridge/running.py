@@ -1,0 +1,296 @@
+"""One turn on its thread: begun, begun once more where that is safe, awaited, and taken back when it was quiet."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+import anyio
+
+from codex_bridge.at_work import AtWork
+from codex_bridge.client import CALL_DEADLINE
+from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, RpcError, UnreadableAnswerError
+from codex_bridge.failures import RULES, Rule, Trouble, told, trouble_of
+from codex_bridge.lanes import LANE_OF, Lane
+from codex_bridge.ledger import State, TurnLedger
+from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start
+from codex_bridge.rules import OVERRIDE, is_overridden
+from codex_bridge.servers import Connection, OpenThread, Servers
+from codex_bridge.stopping import Stopping
+from codex_bridge.threads import BUSY_PAUSE, Threads, changes, holds_of
+from codex_bridge.turn import CodexTurn, SentRequest
+from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams
+from harness.store.bound import Holds
+from harness.turns import Notice, TurnResult
+
+START_DEADLINE: Final = CALL_DEADLINE
+"""Seconds to wait for the answer to turn/start; measured are 2 ms."""
+ADOPTION_DEADLINE: Final = 2.0
+"""Seconds to wait for turn/started when its answer is lost; on the wire they are a millisecond apart."""
+NOT_THERE: Final = -32601
+"""Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
+REVERT_DEADLINE: Final = 5.0
+"""Seconds to wait until a quiet turn is taken back; measured are 10 ms."""
+
+logger = logging.getLogger("codex_bridge")
+
+
+class Running:
+    """Runs turns on the threads of their conversations.
+
+    Args:
+        servers: The server that they run on.
+        threads: The threads of their conversations.
+        at_work: What runs; a turn is in it from its request on.
+        stopping: Ends a turn that Codex did not confirm, or that was stopped meanwhile.
+        settings: What a thread may do.
+        login: The command that signs the home in.
+    """
+
+    def __init__(
+        self,
+        servers: Servers,
+        threads: Threads,
+        at_work: AtWork,
+        stopping: Stopping,
+        settings: ThreadSettings,
+        *,
+        login: str,
+    ) -> None:
+        self._servers = servers
+        self._threads = threads
+        self._at_work = at_work
+        self._stopping = stopping
+        self._settings = settings
+        self._login = login
+
+    async def run(self, turn: CodexTurn) -> None:
+        """Begin a turn on its thread and see it to its end.
+
+        Raises:
+            CodexError: Codex refused it, or went away before it had it.
+        """
+        if turn.request.fresh and not turn.apart:
+            await self._threads.begin_anew(self._servers.current, turn)
+        thread, before = await self._run_once(turn)
+        await turn.over.wait()
+        if turn.buffer.result is None:
+            turn.over = anyio.Event()
+            # Nothing of it ran. The thread is too long for the model, so a fresh one gets it, and what fits of before.
+            turn.buffer.push(Notice(f"{told(Trouble.OVERFLOW, self._login)} It goes on in a new thread."))
+            await self._threads.drop(self._servers.current, turn.key)
+            thread, before = await self._run_once(turn)
+        result = await turn.buffer.wait()
+        allowed = None if turn.aside else turn.request.may_vanish
+        connection = self._servers.current
+        if connection is None or allowed is None or self._at_work.outlasts(turn, result.conversation):
+            return
+        units = turn.ledger.units if turn.ledger is not None else 0
+        if result.turn and allowed(result, *saved_by_revert(turn.lanes, before.said, thread.context_round, units)):
+            turn.vanished = await self._take_back(connection, thread, result, before)
+
+    async def _run_once(self, turn: CodexTurn) -> tuple[OpenThread, Holds]:
+        """Begin the turn; gives its thread, and what that held before."""
+        connection, thread = await self._opened(turn)
+        before = thread.holds
+        try:
+            await self._begin(connection, thread, turn)
+        except ConnectionLostError as error:
+            if trouble_of(error) is not Trouble.CONNECTION or await self._was_taken(turn, thread):
+                raise
+            logger.warning("the app-server went away before it had the turn (%s); once more", error)
+            connection, thread = await self._opened(turn)
+            before = thread.holds
+            await self._begin(connection, thread, turn)
+        except RpcError as error:
+            trouble = trouble_of(error)
+            if trouble is not Trouble.GONE and RULES[trouble] is not Rule.AGAIN:
+                raise
+            self._at_work.turns.pop(thread.opened.thread.id, None)
+            if trouble is Trouble.GONE:
+                # The server unloaded the thread without our noticing; nothing of this turn ran.
+                connection.threads.pop(turn.key, None)
+                thread = await self._threads.open(connection, turn)
+            else:
+                await anyio.sleep(BUSY_PAUSE)
+            before = thread.holds
+            await self._begin(connection, thread, turn)
+        return thread, before
+
+    async def _was_taken(self, turn: CodexTurn, thread: OpenThread) -> bool:
+        """Whether Codex had begun a turn before its server was lost, by what it has written down.
+
+        A message that stands in no turn has started nothing: it is written before the model is asked.
+
+        Raises:
+            CodexError: No server tells, so nothing may be sent again.
+        """
+        from codex_bridge.marks import read_mark  # few servers are lost
+        from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams
+        from codex_bridge.wire.items import UserMessageItem
+
+        self._at_work.turns.pop(thread.opened.thread.id, None)
+        connection = await self._servers.get()
+        params = TurnsListParams(thread_id=thread.opened.thread.id, limit=1)
+        try:
+            last = await connection.server.client.call(TURNS_LIST, params)
+        except RpcError as error:
+            if trouble_of(error) in (Trouble.GONE, Trouble.UNREADABLE) or error.code == NOT_THERE:
+                return False  # a thread of which nothing was written down has had no turn
+            raise
+        said = [item for each in last.data for item in each.items if isinstance(item, UserMessageItem)]
+        marks = [read_mark(item.client_id) for item in said]
+        return any(mark is not None and mark.key == turn.request.message_key for mark in marks)
+
+    async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
+        """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""
+        for last in (False, True):
+            connection = None
+            try:
+                connection = await self._servers.get()
+                if self._has_other_variables(connection, turn) and not last:
+                    await self._servers.retire(connection, "the environment of the agent's skills has changed")
+                    await connection.server.client.closed.wait()
+                    connection = await self._servers.get()
+                if connection.untold:
+                    turn.buffer.push(Notice(connection.untold))
+                    connection.untold = ""
+                return connection, await self._threads.open(connection, turn)
+            except ConnectionLostError as error:
+                if last or trouble_of(error) is not Trouble.CONNECTION:
+                    raise
+                logger.warning("the app-server went away before a turn could begin (%s); once more", error)
+            except CallTimeoutError:
+                if connection is not None:
+                    await self._servers.retire_if_hung(connection)
+                raise
+        raise AssertionError("the second try returns or raises")
+
+    def _has_other_variables(self, connection: Connection, turn: CodexTurn) -> bool:
+        """Whether the turn's thread has to be loaded anew, which another server does, while nobody needs this one."""
+        loaded = connection.threads.get(turn.request.session_key)
+        if loaded is None or loaded.environment == turn.request.environment:
+            return False
+        if not self._at_work.any:
+            return True
+        turn.buffer.push(Notice("The environment of the agent's skills has changed; commands of this turn lack that."))
+        return False
+
+    async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
+        turn.thread = thread.opened
+        ledger = turn.ledger = TurnLedger(thread.opened.thread.id, self._login)
+        self._at_work.turns[ledger.thread_id] = turn
+        capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
+        if not capabilities.honours_mode_text(model):
+            turn.route(copied=turn.lanes.copied, hears_mode=False)
+        before = thread.holds
+        said, ended = now_said(before.said, turn.lanes.standing, thread.context_round)
+        now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard, said=said)
+        changed = changes(thread, now, turn.lanes)
+        with_context = bool(now.context) and now.context != before.context
+        params = turn_start(
+            turn.request,
+            turn.lanes,
+            thread.opened,
+            self._settings,
+            with_context=with_context,
+            changed=changed,
+            ended=ended,
+            context_round=thread.context_round,
+            heard=turn.heard,
+        )
+        _tell_detours(turn, thread, model)
+        _tell_override(turn, thread)
+        _tell_changes(turn, before, changed)
+        turn.sent.append(SentRequest(TURN_START.name, params))
+        # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
+        with anyio.CancelScope(shield=True):
+            # Not after the answer: a compaction that follows it takes this back.
+            is_told = with_context or now.context == before.context
+            thread.holds = now if is_told else replace(now, context=before.context)
+            try:
+                started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
+            except (CallTimeoutError, UnreadableAnswerError) as error:
+                if not await self._adopted(turn, ledger):
+                    thread.holds = _perhaps(before, now)
+                    ledger.give_up(f"Codex did not begin this turn: {error}.")
+                    await self._stopping.stop(turn)  # it may run all the same
+                    raise
+                logger.warning("a turn for %s is followed though %s", turn.request.session_key, error)
+            except CodexError:
+                thread.holds = before
+                raise
+            else:
+                turn.push(ledger.accept(started.turn))
+            if turn.stopped:
+                await self._stopping.stop(turn)
+
+    async def _adopted(self, turn: CodexTurn, ledger: TurnLedger) -> bool:
+        """Whether Codex runs the turn although its answer to turn/start did not reach us."""
+        turn.known = anyio.Event()
+        turn.push(ledger.adopt())
+        with anyio.move_on_after(ADOPTION_DEADLINE):
+            await turn.known.wait()
+        return ledger.state is not State.OPENING
+
+    async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> bool:
+        """Take a turn out of its thread again, while nobody else can begin one; tells whether it surely is.
+
+        What is not known to be still there counts as taken, so that it is said once more and not missed.
+        """
+        params = ThreadRevertParams(thread_id=result.conversation, before_turn_id=result.turn)
+        now = thread.holds
+        with anyio.CancelScope(shield=True):
+            thread.holds = _perhaps(before, now)
+            try:
+                await connection.server.client.call(THREAD_REVERT, params, deadline=REVERT_DEADLINE)
+            except RpcError as error:
+                logger.warning("a quiet turn stays in its conversation: %s", error)
+                thread.holds = now
+                return False
+            except CodexError as error:
+                logger.warning("whether a quiet turn stays in its conversation is not known: %s", error)
+                return False
+            thread.holds = before
+        return True
+
+
+def _perhaps(before: Holds, now: Holds) -> Holds:
+    """What a conversation holds for sure that was told what `now` says, or was not; and all that may have to end."""
+    return replace(before, said=" ".join(sorted({*before.said.split(), *now.said.split()})))
+
+
+def _tell_detours(turn: CodexTurn, thread: OpenThread, model: str) -> None:
+    """Say, once for each change, which layers travel another way because the model does not see their usual one."""
+    names = tuple(
+        each.layer.name.value.rpartition("/")[2].replace("-", " ")
+        for each in turn.lanes.placed
+        if each.lane is Lane.TURN_ADDED and LANE_OF[each.layer.name] is not Lane.TURN_ADDED
+    )
+    told = (model, *names) if names else ()
+    if told and told != thread.told:
+        text = f"{model} ignores turn-scoped instructions, so it gets these as additional context: {', '.join(names)}."
+        turn.buffer.push(Notice(text))
+    thread.told = told
+
+
+def _tell_override(turn: CodexTurn, thread: OpenThread) -> None:
+    """Say, once for each time that it appears, that Codex's own override file is not obeyed."""
+    overridden = is_overridden(turn.request.workspace)
+    if overridden and not thread.told_override:
+        path = turn.request.workspace / OVERRIDE
+        turn.buffer.push(Notice(f"{path} is not read: the rules of an agent stand in AGENTS.md; remove it."))
+    thread.told_override = overridden
+
+
+_EDITED: Final = {"rules": "AGENTS.md", "instructions": "the standing instructions (TOOLS.md is one of them)"}
+
+
+def _tell_changes(turn: CodexTurn, before: Holds, changed: Iterable[str]) -> None:
+    # Rules of which the conversation holds no version are only said to it again, see `threads.holds_of`.
+    names = " and ".join(_EDITED[name] for name in changed if name != "rules" or before.rules)
+    if names:
+        text = (
+            f"{names[0].upper()}{names[1:]} changed since this conversation was told; this turn tells the new version."
+        )
+        turn.buffer.push(Notice(text))

@@ -1,0 +1,97 @@
+"""The end of a turn that somebody wants to end: interrupt it, and its subagents, and wait until it is over."""
+
+import logging
+from typing import Final
+
+import anyio
+
+from codex_bridge.at_work import AtWork
+from codex_bridge.errors import CodexError, RpcError
+from codex_bridge.failures import Trouble, trouble_of
+from codex_bridge.ledger import State, TurnLedger
+from codex_bridge.servers import Connection, Servers
+from codex_bridge.threads import Threads
+from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.requests import TURN_INTERRUPT, TurnInterruptParams
+from harness.turns import Notice
+
+INTERRUPT_DEADLINE: Final = 5.0
+"""Seconds to wait for the end of a turn that is interrupted; measured are 30 ms."""
+INTERRUPT_PAUSE: Final = 0.05
+"""Seconds before a refused interrupt is sent again."""
+NO_TURN: Final = "no active turn"
+"""Words by which the server says that a thread runs nothing (measured on both versions)."""
+
+logger = logging.getLogger("codex_bridge")
+
+
+class Stopping:
+    """Ends turns before their time.
+
+    Args:
+        servers: The server that they run on.
+        threads: The threads of their conversations.
+        at_work: What runs.
+    """
+
+    def __init__(self, servers: Servers, threads: Threads, at_work: AtWork) -> None:
+        self._servers = servers
+        self._threads = threads
+        self._at_work = at_work
+
+    async def stop(self, turn: CodexTurn) -> None:
+        """Send turn/interrupt and wait for the end: until then a new turn/start would join the old turn."""
+        ledger, connection = turn.ledger, self._servers.current
+        if ledger is None or connection is None:
+            return
+        idle = False
+        with anyio.move_on_after(INTERRUPT_DEADLINE):
+            idle = await self._interrupt(turn, ledger, connection)
+        await self._stop_subagents(turn, connection)
+        if idle:
+            turn.push(ledger.stop())
+        if turn.buffer.result is not None:
+            return
+        # Whatever is sent to this thread now would join the turn that does not end.
+        await self._servers.retire_if_hung(connection)
+        with anyio.move_on_after(INTERRUPT_PAUSE):
+            await turn.buffer.wait()  # the loss of a server that was closed is told by another task
+        if turn.buffer.result is None:
+            logger.warning("turn %s does not stop; its conversation goes on in a new thread", ledger.turn_id)
+            if not turn.apart:
+                await self._threads.drop(connection, turn.key)
+                turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
+            turn.push(ledger.stop())
+
+    async def _interrupt(self, turn: CodexTurn, ledger: TurnLedger, connection: Connection) -> bool:
+        """Interrupt until the turn ends; tells whether Codex says that it runs none, of one that it never spoke of."""
+        while turn.buffer.result is None:
+            # Between the answer to turn/start and turn/started an exact id is refused, and an empty one is not.
+            # One turn runs on a thread at a time, so it can only mean this one.
+            turn_id = ledger.turn_id if ledger.began else ""
+            params = TurnInterruptParams(thread_id=ledger.thread_id, turn_id=turn_id)
+            try:
+                await connection.server.client.call(TURN_INTERRUPT, params, deadline=INTERRUPT_DEADLINE)
+            except RpcError as error:
+                logger.info("interrupting turn %s: %s", ledger.turn_id, error)
+                if trouble_of(error) is Trouble.GONE:
+                    return False  # the server has let go of the thread, and of the turn with it
+                # It reads one request after the other: a turn/start before this one has begun its turn or never will.
+                if ledger.state is State.OPENING and NO_TURN in error.message:
+                    return True
+                await anyio.sleep(INTERRUPT_PAUSE)
+            except CodexError as error:
+                logger.warning("interrupting turn %s: %s", ledger.turn_id, error)
+                return False
+            else:
+                await turn.buffer.wait()
+        return False
+
+    async def _stop_subagents(self, turn: CodexTurn, connection: Connection) -> None:
+        """They would go on working for a turn that was stopped (protocol reference, 3.6)."""
+        for ledger in self._at_work.children.of(turn):
+            params = TurnInterruptParams(thread_id=ledger.thread_id, turn_id=ledger.turn_id)
+            try:
+                await connection.server.client.call(TURN_INTERRUPT, params, deadline=INTERRUPT_DEADLINE)
+            except CodexError as error:
+                logger.warning("interrupting a subagent of %s: %s", turn.request.session_key, error)
