@@ -23,7 +23,7 @@ from codex_bridge.errors import (
     RpcError,
     TransportError,
 )
-from codex_bridge.failures import Trouble, refusal, told, trouble_of
+from codex_bridge.failures import Trouble, call_failure, refusal, told, trouble_of
 from codex_bridge.home import login_command
 from codex_bridge.lanes import Standing
 from codex_bridge.ledger import State
@@ -43,7 +43,7 @@ from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.tasks import beside
-from harness.turns import Evidence, Finished, Notice, SubagentFinished, Trigger, TurnEvent, TurnRequest
+from harness.turns import Evidence, Failure, Finished, Notice, SubagentFinished, Trigger, TurnEvent, TurnRequest
 
 TURN_DEADLINE: Final = 48 * 3600.0
 """Seconds for a whole turn unless the configuration says otherwise."""
@@ -113,7 +113,7 @@ class CodexHarness:
         standing = Standing(tools.names, self._settings.threads.subagents)
         turn = CodexTurn(request, tools, standing, self.interrupt)
         if self._closed:
-            _fail(turn, "The gateway is shutting down.")
+            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN)
             return turn
         if request.trigger is Trigger.CHAT:
             for beat in [each for each in self._unfinished if _in_the_way(each, turn)]:
@@ -188,16 +188,16 @@ class CodexHarness:
         except TransportError as error:
             _lose(turn, error, self._login)
         except RpcError as error:
-            _fail(turn, refusal(error, self._login), str(error))
+            _fail(turn, refusal(error, self._login), call_failure(error), str(error))
         except (CodexError, HarnessError) as error:
-            _fail(turn, str(error))
+            _fail(turn, str(error), call_failure(error))
         except anyio.get_cancelled_exc_class():
-            _fail(turn, "The gateway is shutting down.")
+            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN)
             raise
         except Exception:
             # The boundary of a turn: whatever breaks here must end this turn and no other.
             logger.exception("turn for %s", request.session_key)
-            _fail(turn, f"The bridge had an internal error; {THE_LOG}.")
+            _fail(turn, f"The bridge had an internal error; {THE_LOG}.", Failure.OTHER)
         finally:
             self._unfinished.pop(turn, None)
             if not queue.locked():
@@ -216,9 +216,9 @@ class CodexHarness:
             if time_left.cancelled_caught:
                 sentence = f"The turn was stopped after {deadline:g} s (turn deadline)."
                 if turn.ledger is not None:
-                    turn.ledger.give_up(sentence)
+                    turn.ledger.give_up(sentence, Failure.DEADLINE)
                     await self._stopping.stop(turn)
-                _fail(turn, sentence)
+                _fail(turn, sentence, Failure.DEADLINE)
         finally:
             if turn.ledger is not None:
                 self._at_work.turns.pop(turn.ledger.thread_id, None)
@@ -364,8 +364,8 @@ def _in_the_way(beat: CodexTurn, message: CodexTurn) -> bool:
     return beat.request.trigger is Trigger.HEARTBEAT and beat.key == message.key
 
 
-def _fail(turn: CodexTurn, sentence: str, detail: str = "") -> None:
-    turn.push(turn.ended_ledger().fail(sentence, detail))
+def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "") -> None:
+    turn.push(turn.ended_ledger().fail(sentence, detail, failure))
 
 
 def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
@@ -373,9 +373,10 @@ def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
     cause = error.cause if isinstance(error, ConnectionLostError) else str(error)
     if turn.ledger is None:
         why = told(trouble_of(error), login) if error is not None else ""
-        _fail(turn, f"Codex could not be started: {cause}." + (f" {why}" if why else ""), detail)
+        _fail(turn, f"Codex could not be started: {cause}." + (f" {why}" if why else ""), call_failure(error), detail)
     else:
-        turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail))
+        sentence = f"Codex stopped in the middle of this turn: {cause}."
+        turn.push(turn.ledger.lose(sentence, detail, call_failure(error)))
 
 
 @asynccontextmanager

@@ -10,15 +10,20 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from codex_bridge.errors import (
+    BinaryNotFoundError,
     CallTimeoutError,
     CodexError,
     ConnectionLostError,
     NotSignedInError,
     OverloadedError,
     RpcError,
+    ServerTooOldError,
+    TransportError,
+    UnreadableAnswerError,
 )
 from codex_bridge.wire.requests import TurnError
 from harness.errors import THE_LOG
+from harness.turns import Failure
 
 
 class Trouble(Enum):
@@ -147,6 +152,51 @@ SENTENCES: Final[Mapping[str, str]] = {
     "inferenceHookDenied": "A rule of the account's workspace denied this request.",
 }
 """By the name of `codexErrorInfo` (protocol reference, section 6)."""
+FAILURES: Final[Mapping[str, Failure]] = {
+    "contextWindowExceeded": Failure.CONTEXT,
+    "usageLimitExceeded": Failure.USAGE_LIMIT,
+    "rateLimitExceeded": Failure.RATE_LIMIT,
+    "responseTooManyFailedAttempts": Failure.RATE_LIMIT,
+    "serverOverloaded": Failure.OVERLOADED,
+    "internalServerError": Failure.PROVIDER,
+    "httpConnectionFailed": Failure.OUTAGE,
+    "responseStreamConnectionFailed": Failure.OUTAGE,
+    "responseStreamDisconnected": Failure.OUTAGE,
+    "unauthorized": Failure.LOGIN,
+    "badRequest": Failure.REQUEST,
+    "sandboxError": Failure.SANDBOX,
+    "sessionBudgetExceeded": Failure.USAGE_LIMIT,
+    "flexUnavailable": Failure.OVERLOADED,
+    "cyberPolicy": Failure.POLICY,
+    "misalignmentPolicyViolation": Failure.POLICY,
+    "tooManyDenials": Failure.POLICY,
+    "threadRollbackFailed": Failure.REQUEST,
+    "activeTurnNotSteerable": Failure.REQUEST,
+    "modelNotFound": Failure.MODEL,
+    "policyCapacityUnavailable": Failure.OVERLOADED,
+    "bioPolicy": Failure.POLICY,
+    "inferenceHookDenied": Failure.POLICY,
+    "other": Failure.OTHER,
+}
+"""The class of each name of `codexErrorInfo`, before the status and the words are looked at."""
+_CLASS_BY_STATUS: Final[Mapping[int, Failure]] = {
+    401: Failure.LOGIN,
+    402: Failure.USAGE_LIMIT,
+    403: Failure.LOGIN,
+    404: Failure.MODEL,
+    413: Failure.CONTEXT,
+}
+_CLASS_OF_TROUBLE: Final[Mapping[Trouble, Failure]] = {
+    Trouble.GONE: Failure.REQUEST,
+    Trouble.UNREADABLE: Failure.DISK,
+    Trouble.WRITER: Failure.REQUEST,
+    Trouble.BUSY: Failure.REQUEST,
+    Trouble.LOGIN: Failure.LOGIN,
+    Trouble.DISK: Failure.DISK,
+    Trouble.OVERFLOW: Failure.CONTEXT,
+    Trouble.CONNECTION: Failure.SERVER,
+    Trouble.SILENCE: Failure.SERVER,
+}
 LATER: Final = frozenset({"modelNotFound", "policyCapacityUnavailable", "bioPolicy", "inferenceHookDenied"})
 """Names that 0.163 does not have, and 0.171 has."""
 _BY_STATUS: Final[Mapping[int, str]] = {
@@ -210,6 +260,31 @@ def turn_trouble(error: TurnError | None) -> Trouble:
         return Trouble.OVERFLOW
     found = _by_words(message)
     return found if found in (Trouble.LOGIN, Trouble.DISK) else Trouble.OTHER
+
+
+def turn_failure(error: TurnError | None) -> Failure:
+    """The class of the error of a turn that Codex began and ended."""
+    if error is None:
+        return Failure.OTHER
+    name, status = _info(error)
+    by_words = _CLASS_OF_TROUBLE.get(turn_trouble(error))
+    return _CLASS_BY_STATUS.get(status or 0) or by_words or FAILURES.get(name, Failure.OTHER)
+
+
+def call_failure(error: Exception | None) -> Failure:
+    """The class of the error of a call, or of the loss of the server; None stands for a server that was closed."""
+    match error:
+        case None | TransportError():
+            found = trouble_of(error) if error is not None else Trouble.CONNECTION
+            return _CLASS_OF_TROUBLE.get(found, Failure.SERVER)
+        case BinaryNotFoundError() | ServerTooOldError() | UnreadableAnswerError():
+            return Failure.SERVER
+        case RpcError():
+            return _CLASS_OF_TROUBLE.get(trouble_of(error), Failure.REQUEST)
+        case CodexError():
+            return _CLASS_OF_TROUBLE.get(trouble_of(error), Failure.OTHER)
+        case _:
+            return Failure.OTHER
 
 
 def sentence(error: TurnError | None, login: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import field
 from enum import Enum
 from typing import Final
 
-from codex_bridge.failures import Trouble, sentence, turn_trouble
+from codex_bridge.failures import Trouble, sentence, turn_failure, turn_trouble
 from codex_bridge.rpc import encode
 from codex_bridge.wire.items import (
     AgentMessageItem,
@@ -59,6 +59,7 @@ from harness.turns import (
     Commentary,
     Compacted,
     Evidence,
+    Failure,
     FileChange,
     FilesChanged,
     Finished,
@@ -140,6 +141,7 @@ class TurnLedger:
         self._usage = Usage()
         self._usage_of_subagents = Usage()
         self._given_up = ""
+        self._why = Failure.OTHER
         self._messages_in = 0
         self.units = 0
         """About how many UTF-16 units of answers, calls and outputs it added to the conversation."""
@@ -183,21 +185,21 @@ class TurnLedger:
                 return self.accept(wire.turn)
         return ()
 
-    def lose(self, sentence: str, detail: str = "") -> list[TurnEvent]:
+    def lose(self, sentence: str, detail: str = "", failure: Failure = Failure.SERVER) -> list[TurnEvent]:
         """The connection is gone, and with it whatever the turn was doing."""
-        return self._end(Outcome.LOST, sentence, detail)
+        return self._end(Outcome.LOST, sentence, detail, failure)
 
-    def fail(self, sentence: str, detail: str = "") -> list[TurnEvent]:
+    def fail(self, sentence: str, detail: str = "", failure: Failure = Failure.OTHER) -> list[TurnEvent]:
         """The turn cannot go on, by our own decision."""
-        return self._end(Outcome.FAILED, sentence, detail)
+        return self._end(Outcome.FAILED, sentence, detail, failure)
 
     def count_subagent(self, usage: Usage) -> None:
         """A subagent of this turn is done and used so much."""
         self._usage_of_subagents += usage
 
-    def give_up(self, sentence: str) -> None:
+    def give_up(self, sentence: str, failure: Failure) -> None:
         """The turn is being interrupted by our own decision: its end is a failure, told with `sentence`."""
-        self._given_up = sentence
+        self._given_up, self._why = sentence, failure
 
     def stop(self) -> list[TurnEvent]:
         """The turn ends without the server's word: it never knew of it, or does not answer."""
@@ -370,14 +372,15 @@ class TurnLedger:
                 return self._stopped()
             case "failed":
                 self.trouble = turn_trouble(turn.error)
-                return self._end(
-                    Outcome.FAILED, sentence(turn.error, self._login), turn.error.message if turn.error else ""
-                )
+                detail = turn.error.message if turn.error else ""
+                return self._end(Outcome.FAILED, sentence(turn.error, self._login), detail, turn_failure(turn.error))
             case _:  # "completed", or a word that a newer server has for an end
                 return self._end(Outcome.ANSWERED if self._answer() else Outcome.EMPTY)
 
     def _stopped(self) -> list[TurnEvent]:
-        return self._end(Outcome.FAILED if self._given_up else Outcome.INTERRUPTED, self._given_up)
+        if self._given_up:
+            return self._end(Outcome.FAILED, self._given_up, failure=self._why)
+        return self._end(Outcome.INTERRUPTED)
 
     def _answer(self) -> str:
         """The last assistant text that is no commentary and not blank."""
@@ -386,7 +389,9 @@ class TurnLedger:
                 return text
         return ""
 
-    def _end(self, outcome: Outcome, error: str = "", detail: str = "") -> list[TurnEvent]:
+    def _end(
+        self, outcome: Outcome, error: str = "", detail: str = "", failure: Failure | None = None
+    ) -> list[TurnEvent]:
         if self._state is State.ENDED:
             return []
         self._state = State.ENDED
@@ -401,6 +406,7 @@ class TurnLedger:
             usage_of_subagents=self._usage_of_subagents,
             evidence=self._did(),
             compacted=self._compacted,
+            failure=failure,
         )
         return [Finished(result)]
 

@@ -10,7 +10,7 @@ import anyio
 from codex_bridge.at_work import AtWork
 from codex_bridge.client import CALL_DEADLINE
 from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, RpcError, UnreadableAnswerError
-from codex_bridge.failures import RULES, Rule, Trouble, told, trouble_of
+from codex_bridge.failures import RULES, Rule, Trouble, call_failure, told, trouble_of
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start
@@ -213,7 +213,7 @@ class Running:
             except (CallTimeoutError, UnreadableAnswerError) as error:
                 if not await self._adopted(turn, ledger):
                     thread.holds = _perhaps(before, now)
-                    ledger.give_up(f"Codex did not begin this turn: {error}.")
+                    ledger.give_up(f"Codex did not begin this turn: {error}.", call_failure(error))
                     await self._stopping.stop(turn)  # it may run all the same
                     raise
                 logger.warning("a turn for %s is followed though %s", turn.request.session_key, error)

@@ -225,6 +225,43 @@ class Outcome(Enum):
     """The backend went away in the middle; whether something ran is in the events."""
 
 
+class Failure(Enum):
+    """Why a turn did not end well, for whoever decides what to do about it; the sentence is `TurnResult.error`."""
+
+    USAGE_LIMIT = "usage limit"
+    """The account has used up what it may; see `TurnResult.retry_at`."""
+    RATE_LIMIT = "rate limit"
+    """Asked too often; a little later it works."""
+    OVERLOADED = "overloaded"
+    """The provider has no capacity at the moment."""
+    OUTAGE = "outage"
+    """The provider could not be reached, or the connection to it broke off."""
+    PROVIDER = "provider"
+    """The provider had an error of its own."""
+    LOGIN = "login"
+    """The login is missing, has expired, or is not accepted."""
+    MODEL = "model"
+    """The provider does not have the model, or not for this account."""
+    REQUEST = "request"
+    """The provider or the backend did not accept the request."""
+    CONTEXT = "context"
+    """The conversation does not fit into the model's window."""
+    POLICY = "policy"
+    """A rule of the provider, or of the account's owner, forbids it."""
+    SANDBOX = "sandbox"
+    """The sandbox for commands could not be set up."""
+    DISK = "disk"
+    """Something could not be written to, or read from, the disk."""
+    DEADLINE = "deadline"
+    """It took longer than it may."""
+    SHUTDOWN = "shutdown"
+    """The gateway is shutting down."""
+    SERVER = "server"
+    """The backend could not be started, went away, or does not answer."""
+    OTHER = "other"
+    """Nobody knows."""
+
+
 class CommandAction(Enum):
     """What a command did, as the backend understood it."""
 
@@ -286,6 +323,10 @@ class TurnResult:
     evidence: Evidence = Evidence()
     compacted: bool = False
     """A summary took the place of what the conversation held before."""
+    failure: Failure | None = None
+    """Why it failed or was lost; None when it did neither."""
+    retry_at: float | None = None
+    """When the limit that ended it is lifted, in Unix seconds; None when there is none, or nobody said when."""
 
 
 @dataclass(frozen=True, slots=True)

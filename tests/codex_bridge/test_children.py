@@ -5,7 +5,7 @@ from typing import Any
 from codex_bridge.children import Children
 from codex_bridge.rpc import Notified
 from codex_bridge.wire.notifications import read
-from harness.turns import Outcome, SubagentFinished, SubagentStarted, TurnEvent, TurnResult, Usage
+from harness.turns import Failure, Outcome, SubagentFinished, SubagentStarted, TurnEvent, TurnResult, Usage
 
 PARENTS = {"root-1": "first", "root-2": "second"}
 COUNTED = {"totalTokens": 12, "inputTokens": 10, "cachedInputTokens": 4, "outputTokens": 2, "reasoningOutputTokens": 1}
@@ -73,7 +73,7 @@ def test_a_subagent_whose_login_is_over_names_the_command_that_renews_it() -> No
     played.begin("a", "u", "root-1")
     played.end("a", "u", "root-1", "failed", error={"message": "401", "codexErrorInfo": "unauthorized"})
     told = "The login has expired; sign in again with `sign in`."
-    result = TurnResult(Outcome.FAILED, "", error=told, detail="401", conversation="a", turn="u")
+    result = TurnResult(Outcome.FAILED, "", error=told, detail="401", conversation="a", turn="u", failure=Failure.LOGIN)
     assert played.told[1:] == [("first", SubagentFinished("a", result))]
 
 

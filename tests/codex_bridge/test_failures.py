@@ -3,6 +3,7 @@
 import pytest
 
 from codex_bridge.errors import (
+    BinaryNotFoundError,
     CallTimeoutError,
     CodexError,
     ConnectError,
@@ -11,8 +12,21 @@ from codex_bridge.errors import (
     OverloadedError,
     RpcError,
 )
-from codex_bridge.failures import REFUSED, RULES, Rule, Trouble, refusal, sentence, trouble_of, turn_trouble
+from codex_bridge.failures import (
+    REFUSED,
+    RULES,
+    Rule,
+    Trouble,
+    call_failure,
+    refusal,
+    sentence,
+    trouble_of,
+    turn_failure,
+    turn_trouble,
+)
 from codex_bridge.wire.requests import TurnError
+from harness.errors import StoreError
+from harness.turns import Failure
 
 ID = "01a22fb2-64d8-7ea1-8388-3ef194e03bfc"
 META = (
@@ -144,3 +158,39 @@ def test_what_is_told_of_a_failed_turn_follows_what_it_means_where_the_name_says
     assert sentence(error, "log in") == "The login has expired or is not accepted; sign in again with `log in`."
     error = TurnError(message='{"code":"context_length_exceeded"}', codex_error_info="other")
     assert sentence(error, "log in") == "The conversation no longer fits into the model's window."
+
+
+@pytest.mark.parametrize(
+    ("info", "message", "failure"),
+    [
+        ("usageLimitExceeded", "", Failure.USAGE_LIMIT),
+        ({"responseTooManyFailedAttempts": {"httpStatusCode": 429}}, "", Failure.RATE_LIMIT),
+        ({"httpConnectionFailed": {"httpStatusCode": 404}}, "", Failure.MODEL),
+        ({"httpConnectionFailed": {"httpStatusCode": 503}}, "", Failure.OUTAGE),
+        ("other", "This model's maximum context length is 128000 tokens.", Failure.CONTEXT),
+        ("other", "Failed to refresh token: 500", Failure.LOGIN),
+        ("brandNew", "", Failure.OTHER),
+        (None, "", Failure.OTHER),
+    ],
+)
+def test_a_failed_turn_has_a_class_by_name_status_and_words(info: object, message: str, failure: Failure) -> None:
+    assert turn_failure(TurnError.model_validate({"message": message, "codexErrorInfo": info})) is failure
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (None, Failure.SERVER),
+        (ConnectionLostError("it was killed by SIGKILL"), Failure.SERVER),
+        (ConnectionLostError("it exited with status 1", detail="Read-only file system (os error 30)"), Failure.DISK),
+        (ConnectError("no such file"), Failure.SERVER),
+        (BinaryNotFoundError(["PATH"]), Failure.SERVER),
+        (CallTimeoutError("thread/resume", 30), Failure.SERVER),
+        (NotSignedInError("home", "main", "codex-bridge login", owned=True), Failure.LOGIN),
+        (RpcError("turn/start", -32600, "No space left on device"), Failure.DISK),
+        (RpcError("turn/start", -32600, "something new"), Failure.REQUEST),
+        (StoreError("the store is damaged"), Failure.OTHER),
+    ],
+)
+def test_a_call_that_failed_has_a_class(error: Exception | None, failure: Failure) -> None:
+    assert call_failure(error) is failure

@@ -20,6 +20,7 @@ from harness.turns import (
     Commentary,
     Compacted,
     Evidence,
+    Failure,
     FileChange,
     FilesChanged,
     Finished,
@@ -79,8 +80,10 @@ class Played:
         return self.events[-1].result
 
 
-def result(outcome: Outcome, text: str, error: str = "", detail: str = "") -> TurnResult:
-    return TurnResult(outcome, text, error, detail, "t", "u")
+def result(
+    outcome: Outcome, text: str, error: str = "", detail: str = "", failure: Failure | None = None
+) -> TurnResult:
+    return TurnResult(outcome, text, error, detail, "t", "u", failure=failure)
 
 
 def test_a_plain_turn_streams_its_text_and_ends_with_it() -> None:
@@ -218,7 +221,7 @@ def test_a_failure_is_one_sentence_and_the_providers_words_go_to_the_log() -> No
     error = {"message": raw, "codexErrorInfo": {"httpConnectionFailed": {"httpStatusCode": 404}}}
     played = Played().see("error", error=error, willRetry=False)
     assert played.end("failed", error=error) == result(
-        Outcome.FAILED, "", "The model provider does not know this model, or its address is wrong.", raw
+        Outcome.FAILED, "", "The model provider does not know this model, or its address is wrong.", raw, Failure.MODEL
     )
     assert len(played.events) == 1
 
@@ -329,14 +332,15 @@ def test_a_new_word_for_the_end_is_an_end() -> None:
 def test_a_lost_connection_keeps_what_was_said() -> None:
     played = Played().see("item/agentMessage/delta", itemId="m", delta="Half")
     assert played.ledger.lose("Codex is gone.", "panic") == [
-        Finished(result(Outcome.LOST, "Half", "Codex is gone.", "panic"))
+        Finished(result(Outcome.LOST, "Half", "Codex is gone.", "panic", Failure.SERVER))
     ]
 
 
 def test_an_interrupt_of_our_own_is_told_as_what_it_is() -> None:
     played = Played()
-    played.ledger.give_up("The turn was stopped after 5 s (turn deadline).")
-    assert played.end("interrupted") == result(Outcome.FAILED, "", "The turn was stopped after 5 s (turn deadline).")
+    told = "The turn was stopped after 5 s (turn deadline)."
+    played.ledger.give_up(told, Failure.DEADLINE)
+    assert played.end("interrupted") == result(Outcome.FAILED, "", told, failure=Failure.DEADLINE)
 
 
 @pytest.mark.parametrize(

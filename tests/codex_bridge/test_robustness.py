@@ -20,7 +20,7 @@ from codex_bridge.client import connected
 from codex_bridge.rpc import Answered, Json, Notified, Requested
 from codex_bridge.wire.notifications import Wire, read
 from codex_bridge.wire.requests import TURN_START, TextInput, TurnStartParams
-from harness.turns import Evidence, Finished, Notice, Outcome, TextDelta, TurnResult, Usage
+from harness.turns import Evidence, Failure, Finished, Notice, Outcome, TextDelta, TurnResult, Usage
 from tests.support.fake_codex import FakeCodex
 from tests.support.fake_server import Script
 from tests.support.serving import Told, serving
@@ -157,6 +157,7 @@ async def test_killing_the_server_in_mid_turn_ends_the_turn_with_an_error_and_th
         error="Codex stopped in the middle of this turn: it was killed by SIGKILL.",
         conversation="thr_1",
         turn="turn_1",
+        failure=Failure.SERVER,
     )
     assert result == answered("pong", usage=ONE_REQUEST)
     assert [sent.method for sent in again.sent] == ["thread/resume", "turn/start"]

@@ -109,6 +109,7 @@ def test_every_kind_of_failure_that_we_know_exists(schema: Schema) -> None:
     assert "contextWindowExceeded" in compared
     assert (set(failures.SENTENCES) | compared) - known in (set(), failures.LATER)
     assert known - set(failures.SENTENCES) == {"other"}
+    assert known - set(failures.FAILURES) == set()
 
 
 def test_the_status_of_a_failed_connection_is_where_we_look_for_it(schema: Schema) -> None:
