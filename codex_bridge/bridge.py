@@ -43,7 +43,17 @@ from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.tasks import beside
-from harness.turns import Evidence, Failure, Finished, Notice, SubagentFinished, Trigger, TurnEvent, TurnRequest
+from harness.turns import (
+    EndedBy,
+    Evidence,
+    Failure,
+    Finished,
+    Notice,
+    SubagentFinished,
+    Trigger,
+    TurnEvent,
+    TurnRequest,
+)
 
 TURN_DEADLINE: Final = 48 * 3600.0
 """Seconds for a whole turn unless the configuration says otherwise."""
@@ -113,7 +123,7 @@ class CodexHarness:
         standing = Standing(tools.names, self._settings.threads.subagents)
         turn = CodexTurn(request, tools, standing, self.interrupt)
         if self._closed:
-            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN)
+            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
         if request.trigger is Trigger.CHAT:
             for beat in [each for each in self._unfinished if _in_the_way(each, turn)]:
@@ -158,10 +168,10 @@ class CodexHarness:
         """
         await self._threads.adopt(await self._servers.get(), session_key, thread_id)
 
-    async def interrupt(self, turn: CodexTurn) -> None:
-        """Stop a turn, wherever it is, and wait for its end."""
-        if turn.buffer.result is None and not turn.stopped:
-            turn.stopped = True
+    async def interrupt(self, turn: CodexTurn, by: EndedBy = EndedBy.PERSON) -> None:
+        """Stop a turn, wherever it is, and wait for its end. `by` says in its result who wanted that."""
+        if turn.buffer.result is None and turn.stopped is None:
+            turn.stopped = by
             if turn.ledger is None or turn.ledger.state is not State.RUNNING:
                 turn.scope.cancel()  # if turn/start is out already, `Running` sees the flag and stops it
             else:
@@ -174,7 +184,7 @@ class CodexHarness:
         """Give a heartbeat a little time to end by itself, as a person waits behind it."""
         with anyio.move_on_after(self._settings.heartbeat_grace):
             await beat.buffer.wait()
-        await self.interrupt(beat)
+        await self.interrupt(beat, EndedBy.GIVEN_WAY)
 
     # one turn
 
@@ -192,7 +202,7 @@ class CodexHarness:
         except (CodexError, HarnessError) as error:
             _fail(turn, str(error), call_failure(error))
         except anyio.get_cancelled_exc_class():
-            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN)
+            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             raise
         except Exception:
             # The boundary of a turn: whatever breaks here must end this turn and no other.
@@ -216,9 +226,9 @@ class CodexHarness:
             if time_left.cancelled_caught:
                 sentence = f"The turn was stopped after {deadline:g} s (turn deadline)."
                 if turn.ledger is not None:
-                    turn.ledger.give_up(sentence, Failure.DEADLINE)
+                    turn.ledger.will_end(EndedBy.DEADLINE, sentence, Failure.DEADLINE)
                     await self._stopping.stop(turn)
-                _fail(turn, sentence, Failure.DEADLINE)
+                _fail(turn, sentence, Failure.DEADLINE, by=EndedBy.DEADLINE)
         finally:
             if turn.ledger is not None:
                 self._at_work.turns.pop(turn.ledger.thread_id, None)
@@ -338,7 +348,7 @@ class CodexHarness:
                 served = await serve(
                     call,
                     tools,
-                    stop=lambda: self._group.start_soon(self.interrupt, turn),
+                    stop=lambda: self._group.start_soon(self.interrupt, turn, EndedBy.ITSELF),
                     units=units,
                     ceiling=ceiling,
                 )
@@ -364,8 +374,8 @@ def _in_the_way(beat: CodexTurn, message: CodexTurn) -> bool:
     return beat.request.trigger is Trigger.HEARTBEAT and beat.key == message.key
 
 
-def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "") -> None:
-    turn.push(turn.ended_ledger().fail(sentence, detail, failure))
+def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "", *, by: EndedBy = EndedBy.ITSELF) -> None:
+    turn.push(turn.ended_ledger().fail(sentence, detail, failure, by=by))
 
 
 def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
@@ -373,7 +383,8 @@ def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
     cause = error.cause if isinstance(error, ConnectionLostError) else str(error)
     if turn.ledger is None:
         why = told(trouble_of(error), login) if error is not None else ""
-        _fail(turn, f"Codex could not be started: {cause}." + (f" {why}" if why else ""), call_failure(error), detail)
+        sentence = f"Codex could not be started: {cause}." + (f" {why}" if why else "")
+        _fail(turn, sentence, call_failure(error), detail, by=EndedBy.LOSS)
     else:
         sentence = f"Codex stopped in the middle of this turn: {cause}."
         turn.push(turn.ledger.lose(sentence, detail, call_failure(error)))

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from codex_bridge.ledger import TurnLedger
 from codex_bridge.wire.notifications import TurnBegan, Wire
 from harness.lean_values import dataclass
-from harness.turns import Finished, SubagentFinished, SubagentStarted
+from harness.turns import EndedBy, Finished, SubagentFinished, SubagentStarted
 
 ParentT = TypeVar("ParentT")
 
@@ -75,7 +75,7 @@ class Children(Generic[ParentT]):
         parent = known.parent if parent is None and known is not None else parent
         if parent is None or (known is not None and known.ledger.turn_id == began.turn.id):  # or told of it already
             return None
-        ledger = TurnLedger(began.thread_id, self._login)
+        ledger = TurnLedger(began.thread_id, self._login, EndedBy.ITSELF)  # or by the agent that it works for
         ledger.accept(began.turn)
         ledger.see(began)
         self._at_work[began.thread_id] = Child(parent, ledger)

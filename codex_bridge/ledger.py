@@ -58,6 +58,7 @@ from harness.turns import (
     CommandStarted,
     Commentary,
     Compacted,
+    EndedBy,
     Evidence,
     Failure,
     FileChange,
@@ -122,11 +123,14 @@ class TurnLedger:
     Args:
         thread_id: The thread.
         login: The command that signs in again, for a turn that fails for want of it.
+        unasked: Who ended a turn that Codex calls interrupted and that nobody here wanted gone. A conversation's was
+            stopped by somebody at Codex itself.
     """
 
-    def __init__(self, thread_id: str, login: str) -> None:
+    def __init__(self, thread_id: str, login: str, unasked: EndedBy = EndedBy.PERSON) -> None:
         self.thread_id = thread_id
         self._login = login
+        self._unasked = unasked
         self.turn_id = ""
         self.began = False
         """Whether turn/started was seen; before it, an interrupt that names the turn is refused."""
@@ -140,6 +144,8 @@ class TurnLedger:
         """What the thread had used in all when it was last counted."""
         self._usage = Usage()
         self._usage_of_subagents = Usage()
+        self.ends_by: EndedBy | None = None
+        """Why the turn is being interrupted, if it is."""
         self._given_up = ""
         self._why = Failure.OTHER
         self._messages_in = 0
@@ -187,19 +193,28 @@ class TurnLedger:
 
     def lose(self, sentence: str, detail: str = "", failure: Failure = Failure.SERVER) -> list[TurnEvent]:
         """The connection is gone, and with it whatever the turn was doing."""
-        return self._end(Outcome.LOST, sentence, detail, failure)
+        return self._end(Outcome.LOST, sentence, detail, failure, by=EndedBy.LOSS)
 
-    def fail(self, sentence: str, detail: str = "", failure: Failure = Failure.OTHER) -> list[TurnEvent]:
+    def fail(
+        self, sentence: str, detail: str = "", failure: Failure = Failure.OTHER, *, by: EndedBy = EndedBy.ITSELF
+    ) -> list[TurnEvent]:
         """The turn cannot go on, by our own decision."""
-        return self._end(Outcome.FAILED, sentence, detail, failure)
+        return self._end(Outcome.FAILED, sentence, detail, failure, by=by)
 
     def count_subagent(self, usage: Usage) -> None:
         """A subagent of this turn is done and used so much."""
         self._usage_of_subagents += usage
 
-    def give_up(self, sentence: str, failure: Failure) -> None:
-        """The turn is being interrupted by our own decision: its end is a failure, told with `sentence`."""
-        self._given_up, self._why = sentence, failure
+    def will_end(self, by: EndedBy, sentence: str = "", failure: Failure = Failure.OTHER) -> None:
+        """The turn is being interrupted, and this is why; the first reason counts.
+
+        Args:
+            by: Who wants that.
+            sentence: What is said of it, when its end is to be a failure.
+            failure: The class of that.
+        """
+        if self.ends_by is None:
+            self.ends_by, self._given_up, self._why = by, sentence, failure
 
     def stop(self) -> list[TurnEvent]:
         """The turn ends without the server's word: it never knew of it, or does not answer."""
@@ -378,9 +393,10 @@ class TurnLedger:
                 return self._end(Outcome.ANSWERED if self._answer() else Outcome.EMPTY)
 
     def _stopped(self) -> list[TurnEvent]:
+        by = self.ends_by or self._unasked
         if self._given_up:
-            return self._end(Outcome.FAILED, self._given_up, failure=self._why)
-        return self._end(Outcome.INTERRUPTED)
+            return self._end(Outcome.FAILED, self._given_up, failure=self._why, by=by)
+        return self._end(Outcome.INTERRUPTED, by=by)
 
     def _answer(self) -> str:
         """The last assistant text that is no commentary and not blank."""
@@ -390,7 +406,13 @@ class TurnLedger:
         return ""
 
     def _end(
-        self, outcome: Outcome, error: str = "", detail: str = "", failure: Failure | None = None
+        self,
+        outcome: Outcome,
+        error: str = "",
+        detail: str = "",
+        failure: Failure | None = None,
+        *,
+        by: EndedBy = EndedBy.ITSELF,
     ) -> list[TurnEvent]:
         if self._state is State.ENDED:
             return []
@@ -407,6 +429,7 @@ class TurnLedger:
             evidence=self._did(),
             compacted=self._compacted,
             failure=failure,
+            ended_by=by,
         )
         return [Finished(result)]
 

@@ -21,7 +21,7 @@ from codex_bridge.threads import BUSY_PAUSE, Threads, changes, holds_of
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams
 from harness.store.bound import Holds
-from harness.turns import Notice, TurnResult
+from harness.turns import EndedBy, Notice, TurnResult
 
 START_DEADLINE: Final = CALL_DEADLINE
 """Seconds to wait for the answer to turn/start; measured are 2 ms."""
@@ -213,7 +213,8 @@ class Running:
             except (CallTimeoutError, UnreadableAnswerError) as error:
                 if not await self._adopted(turn, ledger):
                     thread.holds = _perhaps(before, now)
-                    ledger.give_up(f"Codex did not begin this turn: {error}.", call_failure(error))
+                    sentence = f"Codex did not begin this turn: {error}."
+                    ledger.will_end(EndedBy.DEADLINE, sentence, call_failure(error))
                     await self._stopping.stop(turn)  # it may run all the same
                     raise
                 logger.warning("a turn for %s is followed though %s", turn.request.session_key, error)

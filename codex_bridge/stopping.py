@@ -44,6 +44,8 @@ class Stopping:
         ledger, connection = turn.ledger, self._servers.current
         if ledger is None or connection is None:
             return
+        if turn.stopped is not None:
+            ledger.will_end(turn.stopped)
         idle = False
         with anyio.move_on_after(INTERRUPT_DEADLINE):
             idle = await self._interrupt(turn, ledger, connection)
@@ -89,7 +91,10 @@ class Stopping:
 
     async def _stop_subagents(self, turn: CodexTurn, connection: Connection) -> None:
         """They would go on working for a turn that was stopped (protocol reference, 3.6)."""
+        why = turn.ledger.ends_by if turn.ledger is not None else None
         for ledger in self._at_work.children.of(turn):
+            if why is not None:
+                ledger.will_end(why)
             params = TurnInterruptParams(thread_id=ledger.thread_id, turn_id=ledger.turn_id)
             try:
                 await connection.server.client.call(TURN_INTERRUPT, params, deadline=INTERRUPT_DEADLINE)

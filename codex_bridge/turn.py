@@ -16,7 +16,7 @@ from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
 from harness.layers import Composition, Layer
 from harness.lean_values import dataclass
-from harness.turns import Finished, TurnEvent, TurnRequest, TurnResult
+from harness.turns import EndedBy, Finished, TurnEvent, TurnRequest, TurnResult
 
 logger = logging.getLogger("codex_bridge")
 
@@ -41,7 +41,7 @@ class CodexTurn:
         request: TurnRequest,
         tools: Registered,
         standing: Standing,
-        interrupt: "Callable[[CodexTurn], Awaitable[None]]",
+        interrupt: "Callable[[CodexTurn, EndedBy], Awaitable[None]]",
     ) -> None:
         self.request = request
         self.tools = tools
@@ -70,8 +70,8 @@ class CodexTurn:
         self.ledger: TurnLedger | None = None
         self.known: anyio.Event | None = None
         """Somebody waits to hear whether Codex has the turn; set when that is known."""
-        self.stopped = False
-        """Whether somebody asked for the end."""
+        self.stopped: EndedBy | None = None
+        """Who asked for the end, if anybody did."""
         self.buffer = EventBuffer()
         self.scope = anyio.CancelScope()
         self.calls: set[anyio.CancelScope] = set()
@@ -93,9 +93,12 @@ class CodexTurn:
         """Wait for the end."""
         return await self.buffer.wait()
 
-    async def interrupt(self) -> None:
-        """Ask for the end and wait for it; the turn then finishes as interrupted. Twice is harmless."""
-        await self._interrupt(self)
+    async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
+        """Ask for the end and wait for it; the turn then finishes as interrupted.
+
+        Twice is harmless, and the first reason counts.
+        """
+        await self._interrupt(self, by)
 
     def push(self, events: Iterable[TurnEvent]) -> None:
         """Hand events to the reader."""
@@ -114,4 +117,7 @@ class CodexTurn:
 
     def ended_ledger(self) -> TurnLedger:
         """The ledger that can end this turn, also when it never got as far as a thread."""
-        return self.ledger or TurnLedger("", "")
+        ledger = self.ledger or TurnLedger("", "")
+        if self.stopped is not None:
+            ledger.will_end(self.stopped)
+        return ledger

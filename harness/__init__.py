@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
     from harness.store.bindings import Bindings, bindings_at
     from harness.store.bound import Binding
-    from harness.turns import Finished, Harness, Outcome, RunningTurn, Trigger, TurnEvent, TurnRequest, TurnResult
+    from harness.turns import (
+        EndedBy,
+        Finished,
+        Harness,
+        Outcome,
+        RunningTurn,
+        Trigger,
+        TurnEvent,
+        TurnRequest,
+        TurnResult,
+    )
 
 __all__ = [
     "Agent",
@@ -20,6 +30,7 @@ __all__ = [
     "Chat",
     "ChatKind",
     "Composition",
+    "EndedBy",
     "Finished",
     "Harness",
     "HarnessError",
@@ -52,6 +63,7 @@ __getattr__ = lazily(
         "Chat": "harness.inbound",
         "ChatKind": "harness.inbound",
         "Composition": "harness.layers",
+        "EndedBy": "harness.turns",
         "Finished": "harness.turns",
         "Harness": "harness.turns",
         "HarnessError": "harness.errors",

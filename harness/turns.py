@@ -262,6 +262,23 @@ class Failure(Enum):
     """Nobody knows."""
 
 
+class EndedBy(Enum):
+    """Who or what ended a turn."""
+
+    ITSELF = "itself"
+    """It ran to its end, also to a bad one, or a tool of its own or the agent that it worked for ended it."""
+    PERSON = "person"
+    """Somebody stopped it."""
+    DEADLINE = "deadline"
+    """A limit of ours was reached; `TurnResult.error` names it where the turn failed."""
+    GIVEN_WAY = "given way"
+    """It made way for a person's message: nobody wanted it gone for its own sake."""
+    SHUTDOWN = "shutdown"
+    """The gateway is going down."""
+    LOSS = "loss"
+    """The backend went away."""
+
+
 class CommandAction(Enum):
     """What a command did, as the backend understood it."""
 
@@ -327,6 +344,8 @@ class TurnResult:
     """Why it failed or was lost; None when it did neither."""
     retry_at: float | None = None
     """When the limit that ended it is lifted, in Unix seconds; None when there is none, or nobody said when."""
+    ended_by: EndedBy = EndedBy.ITSELF
+    """Who or what ended it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,8 +406,8 @@ class RunningTurn(Protocol):
         """Wait for the end, whether or not anybody reads the events."""
         ...
 
-    async def interrupt(self) -> None:
-        """Ask for the end; the turn then finishes as interrupted. Twice is harmless."""
+    async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
+        """Ask for the end; the turn then finishes as interrupted. Twice is harmless, and the first reason counts."""
         ...
 
 

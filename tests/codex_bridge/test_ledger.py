@@ -19,6 +19,7 @@ from harness.turns import (
     CommandStarted,
     Commentary,
     Compacted,
+    EndedBy,
     Evidence,
     Failure,
     FileChange,
@@ -81,9 +82,15 @@ class Played:
 
 
 def result(
-    outcome: Outcome, text: str, error: str = "", detail: str = "", failure: Failure | None = None
+    outcome: Outcome,
+    text: str,
+    error: str = "",
+    detail: str = "",
+    failure: Failure | None = None,
+    *,
+    by: EndedBy = EndedBy.ITSELF,
 ) -> TurnResult:
-    return TurnResult(outcome, text, error, detail, "t", "u", failure=failure)
+    return TurnResult(outcome, text, error, detail, "t", "u", failure=failure, ended_by=by)
 
 
 def test_a_plain_turn_streams_its_text_and_ends_with_it() -> None:
@@ -180,7 +187,7 @@ def test_a_message_that_never_completed_counts_with_what_was_streamed() -> None:
         .see("item/agentMessage/delta", itemId="m", delta="Half")
         .see("item/agentMessage/delta", itemId="m", delta=" of it")
     )
-    assert played.end("interrupted") == result(Outcome.INTERRUPTED, "Half of it")
+    assert played.end("interrupted") == result(Outcome.INTERRUPTED, "Half of it", by=EndedBy.PERSON)
 
 
 def test_a_long_answer_takes_its_own_length_however_many_pieces_it_comes_in() -> None:
@@ -332,15 +339,23 @@ def test_a_new_word_for_the_end_is_an_end() -> None:
 def test_a_lost_connection_keeps_what_was_said() -> None:
     played = Played().see("item/agentMessage/delta", itemId="m", delta="Half")
     assert played.ledger.lose("Codex is gone.", "panic") == [
-        Finished(result(Outcome.LOST, "Half", "Codex is gone.", "panic", Failure.SERVER))
+        Finished(result(Outcome.LOST, "Half", "Codex is gone.", "panic", Failure.SERVER, by=EndedBy.LOSS))
     ]
 
 
 def test_an_interrupt_of_our_own_is_told_as_what_it_is() -> None:
+    sentence = "The turn was stopped after 5 s (turn deadline)."
     played = Played()
-    told = "The turn was stopped after 5 s (turn deadline)."
-    played.ledger.give_up(told, Failure.DEADLINE)
-    assert played.end("interrupted") == result(Outcome.FAILED, "", told, failure=Failure.DEADLINE)
+    played.ledger.will_end(EndedBy.DEADLINE, sentence, Failure.DEADLINE)
+    played.ledger.will_end(EndedBy.PERSON)
+    ended = result(Outcome.FAILED, "", sentence, failure=Failure.DEADLINE, by=EndedBy.DEADLINE)
+    assert played.end("interrupted") == ended
+
+
+def test_a_turn_that_ends_before_its_interrupt_gets_there_has_ended_by_itself() -> None:
+    played = Played().say("m", "Done.")
+    played.ledger.will_end(EndedBy.GIVEN_WAY)
+    assert played.end() == result(Outcome.ANSWERED, "Done.")
 
 
 @pytest.mark.parametrize(

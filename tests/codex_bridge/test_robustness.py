@@ -20,7 +20,7 @@ from codex_bridge.client import connected
 from codex_bridge.rpc import Answered, Json, Notified, Requested
 from codex_bridge.wire.notifications import Wire, read
 from codex_bridge.wire.requests import TURN_START, TextInput, TurnStartParams
-from harness.turns import Evidence, Failure, Finished, Notice, Outcome, TextDelta, TurnResult, Usage
+from harness.turns import EndedBy, Evidence, Failure, Finished, Notice, Outcome, TextDelta, TurnResult, Usage
 from tests.support.fake_codex import FakeCodex
 from tests.support.fake_server import Script
 from tests.support.serving import Told, serving
@@ -75,7 +75,7 @@ async def test_a_turn_whose_start_was_not_confirmed_can_be_stopped(tmp_path: Pat
         await turn.interrupt()
         stopped, after = await turn.result(), await ask(harness, "echo")
 
-    assert (stopped.outcome, stopped.text, stopped.turn) == (Outcome.INTERRUPTED, "Let me", "turn_1")
+    assert (stopped.outcome, stopped.text, stopped.ended_by) == (Outcome.INTERRUPTED, "Let me", EndedBy.PERSON)
     assert (after.outcome, after.conversation) == (Outcome.ANSWERED, "thr_1")
 
 
@@ -158,6 +158,7 @@ async def test_killing_the_server_in_mid_turn_ends_the_turn_with_an_error_and_th
         conversation="thr_1",
         turn="turn_1",
         failure=Failure.SERVER,
+        ended_by=EndedBy.LOSS,
     )
     assert result == answered("pong", usage=ONE_REQUEST)
     assert [sent.method for sent in again.sent] == ["thread/resume", "turn/start"]

@@ -41,7 +41,7 @@ from harness.memory.index import MemoryIndex
 from harness.plain import plain_settings
 from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox
-from harness.turns import CommandAction, Outcome, TurnResult
+from harness.turns import CommandAction, EndedBy, Outcome, TurnResult
 from tests.support.real import beat_of, count, message, places, stage
 
 PERSONAL = ("AGENTS_M11", "TOOLS_M55", "SOUL_M22", "IDENT_M33", "USER_M44", "SKILL_M88", "MEM_M77", "HEART_M66")
@@ -222,7 +222,7 @@ async def test_a_message_waits_for_a_heartbeat_and_then_takes_its_place(
         await play.model.next_request()
         answer = await play.ask("two", number="2")
         ended = await beat.turn.result()
-    assert ended.outcome is Outcome.INTERRUPTED
+    assert (ended.outcome, ended.ended_by) == (Outcome.INTERRUPTED, EndedBy.GIVEN_WAY)
     assert (answer.outcome, answer.text) == (Outcome.ANSWERED, "Here.")
     assert answer.turn != ended.turn
 
