@@ -24,8 +24,8 @@ class AtWork:
 
     @property
     def any(self) -> bool:
-        """Whether anything is; commands that outlast their turns are not looked at."""
-        return bool(self.turns) or self.children.any
+        """Whether anything is, commands that outlasted their turns among it: a server's end would end them."""
+        return bool(self.turns) or self.children.any or self.commands.any
 
     def turn_of(self, turn_id: str) -> CodexTurn | None:
         """The running turn that has this id on the server."""

@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 
 from codex_bridge.at_work import AtWork
 from codex_bridge.capabilities import ServerCapabilities
+from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.errors import (
     CodexError,
     ConnectionLostError,
@@ -101,13 +102,20 @@ class CodexHarness:
             on_notification=self._on_notification,
             on_request=self._on_request,
             on_loss=self._on_loss,
+            now=now,
         )
         self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
         self._queues: dict[str, anyio.Lock] = {}
         self._at_work = AtWork(self._login)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
         self._running = Running(
-            self._servers, self._threads, self._at_work, self._stopping, settings.threads, login=self._login
+            self._servers,
+            self._threads,
+            self._at_work,
+            self._stopping,
+            CatalogueWatch(group.start_soon, settings.launch, now),
+            settings.threads,
+            login=self._login,
         )
         self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False

@@ -34,6 +34,10 @@ class Catalogue:
     source: str
     """Where it comes from, for a person."""
     patched: bool = False
+    digest: str = ""
+    """Of the text that a server gets or has; empty where none could be read."""
+    told_at: float = 0.0
+    """When the binary told it, in Unix seconds; 0 where nobody keeps that."""
 
     def honours_mode_text(self, model: str) -> bool:
         """Whether the model sees our text of the Default mode.

@@ -1,7 +1,8 @@
 """Gets the catalogue of models from a binary, and keeps a patched copy of it beside an agent's home.
 
 The binary is asked at the first start, after it was exchanged or the home was signed in, and once a day where it is,
-since the vendor may have new models then. What goes wrong costs the patch and never the start.
+since the vendor may have new models then. What goes wrong costs the patch and never the start. A binary that does not
+reach the vendor tells its own models without a word of that (measured), so what an account was told before holds on.
 """
 
 import logging
@@ -34,6 +35,8 @@ ASK_SECONDS: Final = 5.0
 """How long the binary may take to tell its models; without the network it needs 0.1 s."""
 FRESH_SECONDS: Final = 24 * 3600.0
 """How long the answer holds for a home that is signed in."""
+_ACCOUNTS: Final = "models_cache.json"
+"""What the vendor last told the home's account, as Codex keeps it in the home."""
 
 logger = logging.getLogger("codex_bridge")
 
@@ -65,21 +68,47 @@ async def catalogue_for(
         return CatalogueInForce(await _unpatched(binary, home, cleared))
     from codex_bridge.catalogue_text import UnreadableCatalogueError  # most starts need the facts alone
 
+    kept = None
     try:
         signed_in = home.signed_in
         stamp = _stamp(binary, signed_in)
-        kept = await anyio.to_thread.run_sync(_kept, folder, stamp, now(), signed_in)
-        if kept is not None:
+        kept = await anyio.to_thread.run_sync(_kept, folder, stamp)
+        if kept is not None and (not signed_in or is_fresh(kept.catalogue.told_at, now())):
             return kept
         text = await _ask(binary, home, cleared, bundled=not signed_in)
-        # Not in a worker thread: it takes 7 ms once for each exchange of the binary, and half a megabyte that a thread
-        # has used is never used again by the others.
-        return _keep(folder, stamp, text)
+        if kept is None or _is_of_account(text, home):
+            # Not in a worker thread: it takes 7 ms once for each exchange of the binary, and half a megabyte that a
+            # thread has used is never used again by the others.
+            return _keep(folder, stamp, text, now())
+        why = "the vendor cannot be reached"
     except (OSError, UnreadableCatalogueError) as error:
-        logger.warning(
-            "the model catalogue stays untouched, so GPT-6 models may get their turn-scoped text another way: %s", error
-        )
-        return CatalogueInForce(UNKNOWN)
+        why = str(error)
+    if kept is not None:
+        logger.warning("the vendor's models could not be asked for, so those of before hold: %s", why)
+        return kept
+    logger.warning(
+        "the model catalogue stays untouched, so GPT-6 models may get their turn-scoped text another way: %s", why
+    )
+    return CatalogueInForce(UNKNOWN)
+
+
+def is_fresh(told_at: float, now: float) -> bool:
+    """Whether what the vendor told at a time holds now; a clock that was set back ends that too."""
+    return 0 <= now - told_at < FRESH_SECONDS
+
+
+def _is_of_account(text: "Text", home: Home) -> bool:
+    """Whether the models that the binary told are those of the home's account, or nobody can know."""
+    from codex_bridge.catalogue_text import UnreadableCatalogueError, read
+
+    cached = home.path / _ACCOUNTS
+    if not cached.is_file():
+        return True  # an account that the vendor has no list for, an API key for instance
+    told = read(text, "").models
+    try:
+        return dict(told) == dict(read(cached.read_bytes(), "").models)
+    except UnreadableCatalogueError:
+        return False  # an answer would have taken its place
 
 
 async def _unpatched(binary: CodexBinary, home: Home, cleared: Collection[str]) -> Catalogue:
@@ -87,7 +116,7 @@ async def _unpatched(binary: CodexBinary, home: Home, cleared: Collection[str]) 
     from codex_bridge.catalogue_text import UnreadableCatalogueError, read
 
     try:
-        cached = home.path / "models_cache.json"
+        cached = home.path / _ACCOUNTS
         if cached.is_file():
             return read(await anyio.Path(cached).read_bytes(), "the account's models")
         return read(await _ask(binary, home, cleared, bundled=True), "the binary's own models")
@@ -103,42 +132,48 @@ def _stamp(binary: CodexBinary, signed_in: bool) -> str:
     return sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _kept(folder: Path, stamp: str, now: float, signed_in: bool) -> CatalogueInForce | None:
-    """The patched catalogue of an earlier start, if it still holds."""
+def _kept(folder: Path, stamp: str) -> CatalogueInForce | None:
+    """The patched catalogue of an earlier start, if it was made from what this one would be made from."""
     file = folder / FILE
     try:
         kept = orjson.loads((folder / STAMP).read_bytes())
-        age = now - file.stat().st_mtime
-        if kept["from"] != stamp or (signed_in and not 0 <= age < FRESH_SECONDS):
+        if kept["from"] != stamp or not file.is_file():
             return None
         models = {row[0]: ModelFacts(*row) for row in kept["models"]}
+        digest, told_at = str(kept["digest"]), float(kept["toldAt"])
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
-    return CatalogueInForce(Catalogue(models, PATCHED_COPY, patched=True), file)
+    return CatalogueInForce(Catalogue(models, PATCHED_COPY, patched=True, digest=digest, told_at=told_at), file)
 
 
-def _keep(folder: Path, stamp: str, text: "Text") -> CatalogueInForce:
+def _keep(folder: Path, stamp: str, text: "Text", now: float) -> CatalogueInForce:
     from codex_bridge.catalogue_text import patched
 
     file = folder / FILE
     models: list[ModelFacts] = []
-    _write(file, patched(text, models))
+    digest = _write(file, patched(text, models))
     rows = [[each.slug, each.honours_mode_text, each.multi_agent, each.context_window] for each in models]
-    _write(folder / STAMP, [orjson.dumps({"from": stamp, "models": rows})])
-    return CatalogueInForce(Catalogue({each.slug: each for each in models}, PATCHED_COPY, patched=True), file)
+    told = {"from": stamp, "toldAt": now, "digest": digest, "models": rows}
+    _write(folder / STAMP, [orjson.dumps(told)])
+    by_name = {each.slug: each for each in models}
+    return CatalogueInForce(Catalogue(by_name, PATCHED_COPY, patched=True, digest=digest, told_at=now), file)
 
 
-def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Replace a file at once, readable by its owner alone."""
+def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> str:
+    """Replace a file at once, readable by its owner alone; gives a digest of it."""
+    digest = sha256()
     new = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.writelines(pieces)
+            for piece in pieces:
+                digest.update(piece)
+                file.write(piece)
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+    return digest.hexdigest()
 
 
 async def _ask(binary: CodexBinary, home: Home, cleared: Collection[str], *, bundled: bool) -> "Text":

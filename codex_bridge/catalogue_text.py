@@ -10,6 +10,7 @@ was, byte for byte.
 
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -36,7 +37,8 @@ def read(text: Text, source: str) -> Catalogue:
         UnreadableCatalogueError: It is not JSON, or not of that form.
     """
     found = [_facts(model) for _, model in _models(text)]
-    return Catalogue(MappingProxyType({facts.slug: facts for facts in found}), source, patched=text.find(_MARK) >= 0)
+    models = MappingProxyType({facts.slug: facts for facts in found})
+    return Catalogue(models, source, patched=text.find(_MARK) >= 0, digest=sha256(text).hexdigest())
 
 
 def patched(text: Text, facts: list[ModelFacts]) -> Iterator[bytes | memoryview]:

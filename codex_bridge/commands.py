@@ -24,6 +24,11 @@ class Commands:
             if not running:
                 del self._at_work[wire.thread_id]
 
+    @property
+    def any(self) -> bool:
+        """Whether some are at work."""
+        return bool(self._at_work)
+
     def any_on(self, thread_id: str) -> bool:
         """Whether some are at work on a thread."""
         return thread_id in self._at_work

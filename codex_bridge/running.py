@@ -8,6 +8,7 @@ from typing import Final
 import anyio
 
 from codex_bridge.at_work import AtWork
+from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.client import CALL_DEADLINE
 from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, RpcError, UnreadableAnswerError
 from codex_bridge.failures import RULES, Rule, Trouble, call_failure, told, trouble_of
@@ -43,6 +44,7 @@ class Running:
         threads: The threads of their conversations.
         at_work: What runs; a turn is in it from its request on.
         stopping: Ends a turn that Codex did not confirm, or that was stopped meanwhile.
+        models: Watches the catalogue of the server.
         settings: What a thread may do.
         login: The command that signs the home in.
     """
@@ -53,6 +55,7 @@ class Running:
         threads: Threads,
         at_work: AtWork,
         stopping: Stopping,
+        models: CatalogueWatch,
         settings: ThreadSettings,
         *,
         login: str,
@@ -61,6 +64,7 @@ class Running:
         self._threads = threads
         self._at_work = at_work
         self._stopping = stopping
+        self._models = models
         self._settings = settings
         self._login = login
 
@@ -148,8 +152,9 @@ class Running:
             connection = None
             try:
                 connection = await self._servers.get()
-                if self._has_other_variables(connection, turn) and not last:
-                    await self._servers.retire(connection, "the environment of the agent's skills has changed")
+                self._models.glance(connection.server.capabilities.catalogue)
+                if not last and (why := self._has_outlived(connection, turn)):
+                    await self._servers.retire(connection, why)
                     await connection.server.client.closed.wait()
                     connection = await self._servers.get()
                 if connection.untold:
@@ -166,15 +171,18 @@ class Running:
                 raise
         raise AssertionError("the second try returns or raises")
 
-    def _has_other_variables(self, connection: Connection, turn: CodexTurn) -> bool:
-        """Whether the turn's thread has to be loaded anew, which another server does, while nobody needs this one."""
+    def _has_outlived(self, connection: Connection, turn: CodexTurn) -> str:
+        """Why a turn needs another server than this one, which nobody else needs; empty when this one serves."""
+        idle = not self._at_work.any
+        if idle and self._models.replaces(connection.server.capabilities.catalogue):
+            return "the vendor has other models now"
         loaded = connection.threads.get(turn.request.session_key)
         if loaded is None or loaded.environment == turn.request.environment:
-            return False
-        if not self._at_work.any:
-            return True
+            return ""
+        if idle:  # the turn's thread has to be loaded anew
+            return "the environment of the agent's skills has changed"
         turn.buffer.push(Notice("The environment of the agent's skills has changed; commands of this turn lack that."))
-        return False
+        return ""
 
     async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
         turn.thread = thread.opened

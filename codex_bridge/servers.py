@@ -86,6 +86,7 @@ class Servers:
         on_notification: NotificationHandler,
         on_request: RequestHandler,
         on_loss: Callable[[TransportError | None], None],
+        now: Callable[[], float],
     ) -> None:
         self._group = group
         self._launch = launch
@@ -93,6 +94,7 @@ class Servers:
         self._on_notification = on_notification
         self._on_request = on_request
         self._on_loss = on_loss
+        self._now = now
         self._attempt: _Attempt | None = None
         # A thread can be loaded by one process only, so a new server waits until the old one has let go.
         self._one_process = anyio.Lock()
@@ -137,7 +139,11 @@ class Servers:
             async with (
                 self._one_process,
                 app_server(
-                    self._launch, on_notification=self._on_notification, on_request=self._on_request, diagnostics=_Log()
+                    self._launch,
+                    on_notification=self._on_notification,
+                    on_request=self._on_request,
+                    diagnostics=_Log(),
+                    now=self._now,
                 ) as server,
             ):
                 account = await self._check_account(server.client)

@@ -3,6 +3,7 @@
 import json
 import logging
 import stat
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.capabilities import ServerCapabilities, Stated
-from codex_bridge.catalogue import UNKNOWN, ModelFacts
+from codex_bridge.catalogue import UNKNOWN, Catalogue, ModelFacts
 from codex_bridge.catalogue_file import FILE, STAMP, CatalogueInForce, catalogue_for
 from codex_bridge.catalogue_text import UnreadableCatalogueError, patched, read
+from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.home import Home
+from codex_bridge.process import Launch
 
 CATALOGUE: dict[str, Any] = {
     "models": [
@@ -30,6 +33,7 @@ CATALOGUE: dict[str, Any] = {
     "etag": "x",
 }  # fmt: skip
 TEXT = json.dumps(CATALOGUE).encode()
+DAY = 24 * 3600.0
 
 
 def test_an_entry_says_whether_our_text_counts_and_which_subagents_there_are() -> None:
@@ -161,16 +165,100 @@ async def test_the_binary_is_asked_again_only_when_it_was_exchanged_or_signed_in
     assert (again.file, dict(again.catalogue.models)) == (first.file, dict(first.catalogue.models))
     assert len(place.questions) == 1
     (place.home.path / "auth.json").write_text("{}", "utf-8")
-    for hours, questions in ((0, 2), (1, 2), (23, 2), (25, 3)):
-        place.now = (place.home.path.parent / FILE).stat().st_mtime + hours * 3600
+    for hours, questions in ((0, 2), (1, 2), (23, 2), (25, 3), (24, 4)):  # the last time, the clock was set back
+        place.now = hours * 3600.0
         await place.settled()
         assert len(place.questions) == questions
-    assert place.questions == ["debug models --bundled", "debug models", "debug models"]
-    place.now = (place.home.path.parent / FILE).stat().st_mtime
+    assert place.questions == ["debug models --bundled", *["debug models"] * 3]
     with place.binary.path.open("a", encoding="utf-8") as program:
         program.write("# another build\n")
     await place.settled()
-    assert len(place.questions) == 4
+    assert len(place.questions) == 5
+
+
+async def test_what_an_account_was_told_holds_on_while_the_vendor_cannot_be_asked(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A binary that does not reach the vendor tells its own models, as if they were the account's (measured)."""
+    (place.home.path / "auth.json").write_text("{}", "utf-8")
+    cached = place.home.path / "models_cache.json"
+    theirs = json.dumps({"models": [{"slug": "gpt-7-nova"}]})
+    for text in (place.answer, cached):
+        text.write_text(theirs, "utf-8")
+    first = await place.settled()
+    assert list(first.catalogue.models) == ["gpt-7-nova"]
+    for answer, content in ((TEXT.decode(), theirs), (TEXT.decode(), "torn"), ("nothing of the kind", theirs)):
+        place.now += 2 * DAY
+        place.answer.write_text(answer, "utf-8")
+        cached.write_text(content, "utf-8")
+        with caplog.at_level(logging.WARNING, "codex_bridge"):
+            assert await place.settled() == first
+        assert "those of before hold" in caplog.text
+        caplog.clear()
+    place.answer.write_text(theirs, "utf-8")
+    cached.write_text(theirs, "utf-8")
+    again = await place.settled()
+    assert (again.catalogue.digest, again.catalogue.told_at) == (first.catalogue.digest, place.now)
+    assert len(place.questions) == 6  # one answer was nothing of the kind, so the binary's own were asked for as well
+
+
+class Watched:
+    """A watch over the catalogue that a server was started with."""
+
+    def __init__(self, place: Place, in_force: Catalogue) -> None:
+        self._place = place
+        self._in_force = in_force
+        self._looks: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._watch = CatalogueWatch(self._looks.append, Launch(place.binary, place.home), lambda: place.now)
+
+    async def replaced_after(self, hours: float) -> bool:
+        """Whether the server is to be replaced by the second turn that begins so many hours later."""
+        self._place.now += hours * 3600
+        for _ in range(2):
+            self._watch.glance(self._in_force)
+        while self._looks:
+            await self._looks.pop()()
+        found = self._watch.replaces(self._in_force)
+        assert not self._watch.replaces(self._in_force)
+        return found
+
+
+async def test_a_server_that_runs_for_weeks_is_replaced_when_the_vendor_has_other_models(place: Place) -> None:
+    (place.home.path / "auth.json").write_text("{}", "utf-8")
+    in_force = (await place.settled()).catalogue
+    place.now += 10 * 3600
+    watched = Watched(place, in_force)
+    asked = [(await watched.replaced_after(hours), len(place.questions)) for hours in (0, 13, 2, 24, 23)]
+    assert asked == [(False, 1), (False, 1), (False, 2), (False, 3), (False, 3)]
+    place.answer.write_text('{"models": [{"slug": "gpt-7-nova"}]}', "utf-8")
+    assert [await watched.replaced_after(hours) for hours in (0, 1, 1, 24)] == [False, True, False, True]
+    assert list((await place.settled()).catalogue.models) == ["gpt-7-nova"]
+
+
+async def test_a_look_that_fails_replaces_nothing_and_is_not_tried_again_on_the_same_day(place: Place) -> None:
+    (place.home.path / "auth.json").write_text("{}", "utf-8")
+    in_force = (await place.settled()).catalogue
+    place.answer.write_text("nothing of the kind", "utf-8")
+    watched = Watched(place, in_force)
+    asked = [(await watched.replaced_after(hours), len(place.questions)) for hours in (0, 25, 1, 22, 2)]
+    # Each look asks for the account's models, and then for the binary's own.
+    assert asked == [(False, 1), (False, 3), (False, 3), (False, 3), (False, 5)]
+
+
+async def test_a_catalogue_that_could_not_be_read_at_the_start_is_there_after_a_day(place: Place) -> None:
+    (place.home.path / "auth.json").write_text("{}", "utf-8")
+    place.answer.write_text("nothing of the kind", "utf-8")
+    in_force = (await place.settled()).catalogue
+    place.answer.write_bytes(TEXT)
+    watched = Watched(place, in_force)
+    assert [await watched.replaced_after(hours) for hours in (0, 23, 1, 0)] == [False, False, True, False]
+
+
+async def test_a_home_without_an_account_is_not_looked_at_again(place: Place) -> None:
+    in_force = (await place.settled()).catalogue
+    watched = Watched(place, in_force)
+    assert [await watched.replaced_after(hours) for hours in (0, 25, 25)] == [False] * 3
+    assert place.questions == ["debug models --bundled"]
 
 
 @pytest.mark.parametrize("answer", ["nothing of the kind", '{"models": [{"slug": "a"}, {"slug": 1}]}'])

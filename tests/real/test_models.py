@@ -2,20 +2,25 @@
 
 import base64
 import json
-import os
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import anyio
+import pytest
+
 from codex_bridge.binary import CodexBinary
-from codex_bridge.catalogue_file import FILE
+from codex_bridge.catalogue_file import FILE, STAMP
 from codex_bridge.home import agent_dir, own_home
-from codex_bridge.loopback.script import always, say
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Action, Reply, Say, Wait, always, say
+from harness.turns import TurnResult
 from tests.support.real import count, notices_of, places, stage
 
 DAY = 24 * 3600.0
@@ -83,9 +88,8 @@ def vendor_of(entry: dict[str, Any]) -> Generator[Vendor]:
             thread.join()
 
 
-def let_a_day_pass(patched: Path, cached: Path) -> None:
-    """Date back our copy, and what Codex remembers of the vendor's answer."""
-    os.utime(patched, (patched.stat().st_atime, patched.stat().st_mtime - DAY))
+def let_a_day_pass(cached: Path) -> None:
+    """Date back what Codex remembers of the vendor's answer; the gateway's own clock is the test's."""
     remembered = json.loads(cached.read_bytes())
     assert "fetched_at" in remembered
     remembered["fetched_at"] = "2026-01-02T03:04:05.000000Z"
@@ -106,21 +110,90 @@ async def test_a_model_that_the_vendor_lists_anew_is_usable_after_a_restart_and_
     home.mkdir(parents=True)
     entry = bundled(codex, home, "gpt-6-sol")
     assert entry["model_messages"]["collaboration_modes"]["default"]
+    clock = [0.0]
     with vendor_of(entry) as vendor:
         for asked, model in ((1, "gpt-7-nova"), (2, "gpt-7-vega")):
             vendor.models.append(model)
             sign_in(home, vendor.url)
-            async with stage(codex, state, workspace, always(say("Yes.")), model=model) as play:
+            how: dict[str, Any] = {"model": model, "now": lambda: clock[0]}
+            async with stage(codex, state, workspace, always(say("Yes.")), **how) as play:
                 told = await notices_of(await play.begin("hi", chat=model))
             (request,) = play.model.requests
             assert (request.body["model"], places(request, "SOUL_M22"), told) == (model, ["mode"], [])
             # The same day asks no more, though another model is there by then.
             vendor.models.append("gpt-7-lyra")
-            async with stage(codex, state, workspace, always(say("Yes.")), model=model) as play:
+            async with stage(codex, state, workspace, always(say("Yes.")), **how) as play:
                 await play.ask("and now", chat=model, number="2")
             vendor.models.pop()
             assert (vendor.asked, count(play.model.requests[0], "SOUL_M22")) == (["/v1/models"] * asked, 1)
             file = agent_dir(state, "main") / FILE
             assert [each["slug"] for each in json.loads(file.read_bytes())["models"]] == vendor.models
-            let_a_day_pass(file, home / "models_cache.json")
+            clock[0] += DAY
+            let_a_day_pass(home / "models_cache.json")
     assert "model_catalog_json" not in (home / "config.toml").read_text("utf-8")
+
+
+async def test_a_gateway_that_runs_for_days_learns_once_a_day_of_the_vendors_models_and_interrupts_nobody_for_it(
+    codex: CodexBinary,
+    state: Path,
+    workspace: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    home = own_home(state, "main").path
+    home.mkdir(parents=True)
+    clock, release = 0.0, anyio.Event()
+
+    def script(request: RecordedRequest) -> Action:
+        return Reply((Wait(release), Say("At last."))) if request.parts()[-1].text == "long" else say("Yes.")
+
+    with vendor_of(bundled(codex, home, "gpt-6-sol")) as vendor:
+        vendor.models.append("gpt-7-nova")
+        sign_in(home, vendor.url)
+        async with stage(codex, state, workspace, script, model="gpt-7-nova", now=lambda: clock) as play:
+            pids: list[int] = []
+
+            async def ask(text: str, chat: str) -> TurnResult:
+                result = await play.ask(text, chat=chat, number=text)
+                pids.append((await play.harness.ready()).pid)
+                return result
+
+            first = await ask("one", "7")
+            vendor.models.append("gpt-7-vega")
+            let_a_day_pass(home / "models_cache.json")
+            clock += DAY
+            long = await play.begin("long", chat="8")
+            while len(vendor.asked) < 2:
+                await anyio.lowlevel.checkpoint()
+            while b"gpt-7-vega" not in (agent_dir(state, "main") / STAMP).read_bytes():
+                await anyio.lowlevel.checkpoint()
+            await ask("two", "7")  # something runs, so nothing is replaced
+            release.set()
+            assert (await long.result()).text == "At last."
+            while play.harness.unfinished:
+                await anyio.lowlevel.checkpoint()
+            third = await ask("three", "7")
+            await ask("four", "7")
+            turn = play.harness.start(replace(long.request, model="gpt-7-vega", message_key="t:5", on_end=None))
+            assert (await turn.result()).text == "At last."
+            request = play.model.requests[-1]
+            # Another day, and nothing new; and one on which the vendor cannot be reached.
+            clock += DAY
+            let_a_day_pass(home / "models_cache.json")
+            await ask("day 1", "7")
+            while len(vendor.asked) < 3:
+                await anyio.lowlevel.checkpoint()
+            await ask("later", "7")
+            clock += DAY
+            let_a_day_pass(home / "models_cache.json")
+            vendor.server_close()
+            monkeypatch.setattr("codex_bridge.catalogue_file.ASK_SECONDS", 0.5)
+            await ask("day 2", "7")
+            while "those of before hold" not in caplog.text:
+                await anyio.lowlevel.checkpoint()
+            await ask("last", "7")
+    assert [pid == pids[0] for pid in pids] == [True, True, *[False] * 6]
+    assert len(set(pids)) == 2
+    assert vendor.asked == ["/v1/models"] * 3
+    assert third.conversation == first.conversation
+    assert (request.body["model"], places(request, "SOUL_M22")[-1:]) == ("gpt-7-vega", ["mode"])

@@ -1,5 +1,6 @@
 """A real app-server with a scripted model, in one block."""
 
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -79,27 +80,30 @@ async def stage(
     agent: AgentSettings | None = None,
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
     heartbeat_grace: float = HEARTBEAT_GRACE,
+    now: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
-    folder = private_dir(agent_dir(state, "main"))
-    _bring_catalogue(codex, folder)
+    folder, home = private_dir(agent_dir(state, "main")), own_home(state, "main")
+    if not home.signed_in:  # an account has models of its own
+        _bring_catalogue(codex, folder)
     with anyio.fail_after(LIMIT):
         async with loopback_model(script) as stand_in, bindings_at(folder / store) as bindings:
-            launch = Launch(codex, own_home(state, "main"), stand_in.provider, overrides, catalogue)
+            launch = Launch(codex, home, stand_in.provider, overrides, catalogue)
             how = CodexSettings(
                 launch,
                 threads=settings or ThreadSettings(),
                 on_late_subagent=on_late_subagent,
                 heartbeat_grace=heartbeat_grace,
             )
-            async with codex_harness(how, bindings) as harness:
+            async with codex_harness(how, bindings, now=now) as harness:
                 yield Stage(
                     stand_in,
                     harness,
                     Agent(harness, Gatherer(agent or plain_settings(workspace), HABITS), model=model, toolbox=toolbox),
                     bindings,
                 )
-    _keep_catalogue(codex, folder)
+    if not home.signed_in:
+        _keep_catalogue(codex, folder)
 
 
 _CATALOGUES: dict[Path, dict[str, bytes]] = {}
