@@ -20,21 +20,22 @@ from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.errors import (
     CodexError,
+    ConnectError,
     ConnectionLostError,
     RpcError,
     TransportError,
 )
 from codex_bridge.failures import Trouble, call_failure, refusal, told, trouble_of
-from codex_bridge.home import login_command
 from codex_bridge.lanes import Standing
 from codex_bridge.ledger import State
 from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings, of_round
-from codex_bridge.process import Launch, Server
+from codex_bridge.process import Launch, Server, Source, login_of
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
 from codex_bridge.servers import Servers
-from codex_bridge.stopping import Stopping
+from codex_bridge.sources import Remote
+from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
 from codex_bridge.threads import Threads, backend_of
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn
@@ -73,7 +74,8 @@ def _ignore(request: TurnRequest, event: SubagentFinished) -> None:
 class CodexSettings:
     """How the bridge runs one agent."""
 
-    launch: Launch
+    launch: Source
+    """What its turns run on: a server that we start, or one that somebody else runs."""
     agent: str = "main"
     threads: ThreadSettings = field(default_factory=ThreadSettings)
     turn_deadline: float = TURN_DEADLINE
@@ -89,15 +91,20 @@ class CodexHarness:
         self._settings = settings
         self._group = group
         self._now = now
-        backend = backend_of(settings.launch.home)
-        provider = settings.launch.provider
-        self._login = login_command(settings.launch.home, settings.agent)
-        # Only the configuration of a person's own home may name another tier.
-        threads = replace(settings.threads, loads_standard_tier=settings.launch.home.owned)
-        self._threads = Threads(bindings, backend, threads, login=self._login, provider=provider.id if provider else "")
+        source, threads = settings.launch, settings.threads
+        launch = source if isinstance(source, Launch) else None
+        if isinstance(source, Remote):
+            threads = replace(threads, reads_rules=False, workdir=source.workdir)
+        else:
+            # Only the configuration of a person's own home may name another tier.
+            threads = replace(threads, loads_standard_tier=source.home.owned)
+        self._reads_rules = threads.reads_rules
+        self._login = login_of(source, settings.agent)
+        provider = launch.provider.id if launch and launch.provider else ""
+        self._threads = Threads(bindings, backend_of(source), threads, login=self._login, provider=provider)
         self._servers = Servers(
             group,
-            settings.launch,
+            source,
             settings.agent,
             on_notification=self._on_notification,
             on_request=self._on_request,
@@ -113,7 +120,7 @@ class CodexHarness:
             self._threads,
             self._at_work,
             self._stopping,
-            CatalogueWatch(group.start_soon, settings.launch, now),
+            CatalogueWatch(group.start_soon, launch, now),
             settings.threads,
             login=self._login,
         )
@@ -129,7 +136,7 @@ class CodexHarness:
         """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
         tools = self._registrar.registered(request.tools)
         standing = Standing(tools.names, self._settings.threads.subagents)
-        turn = CodexTurn(request, tools, standing, self.interrupt)
+        turn = CodexTurn(request, tools, standing, self.interrupt, reads_rules=self._reads_rules)
         if self._closed:
             _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
@@ -373,6 +380,14 @@ class CodexHarness:
         excerpts, ceiling = turn.request.excerpts, can.tool_result_bytes(model)
         return ceiling if excerpts is None else excerpts.tool_result_units(can.context_tokens(model)), ceiling
 
+    async def leave(self) -> None:
+        """Stop the turns on a server that lives on without us; nobody would hear of them any more."""
+        with anyio.move_on_after(INTERRUPT_DEADLINE, shield=True):
+            async with anyio.create_task_group() as group:
+                for turn in list(self._at_work.turns.values()):
+                    turn.stopped = turn.stopped or EndedBy.SHUTDOWN
+                    group.start_soon(self._stopping.stop, turn)
+
     def close(self) -> None:
         """Take no more turns; `codex_harness` calls this at the end of its block."""
         self._closed = True
@@ -389,7 +404,9 @@ def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "", *,
 def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
     detail = error.detail if isinstance(error, ConnectionLostError) else ""
     cause = error.cause if isinstance(error, ConnectionLostError) else str(error)
-    if turn.ledger is None:
+    if turn.ledger is None and isinstance(error, ConnectError):
+        _fail(turn, str(error), call_failure(error), by=EndedBy.LOSS)
+    elif turn.ledger is None:
         why = told(trouble_of(error), login) if error is not None else ""
         sentence = f"Codex could not be started: {cause}." + (f" {why}" if why else "")
         _fail(turn, sentence, call_failure(error), detail, by=EndedBy.LOSS)
@@ -417,3 +434,5 @@ async def codex_harness(
             yield harness
         finally:
             harness.close()
+            if isinstance(settings.launch, Remote):
+                await harness.leave()

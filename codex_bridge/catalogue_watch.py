@@ -23,14 +23,14 @@ class CatalogueWatch:
 
     Args:
         begin: Has something done beside all that goes on, so that nobody waits for a look.
-        launch: What the servers are started with.
+        launch: What the servers are started with; None for a server of somebody else, of whose catalogue nobody knows.
         now: The time in Unix seconds.
     """
 
     def __init__(
         self,
         begin: Callable[[Callable[[], Coroutine[Any, Any, None]]], object],
-        launch: Launch,
+        launch: Launch | None,
         now: Callable[[], float],
     ) -> None:
         self._begin = begin
@@ -48,16 +48,15 @@ class CatalogueWatch:
         if not is_fresh(self._looked_at, self._now()):
             # Before the answer is there: one that fails is not asked for again with each turn.
             self._looked_at = self._now()
-            if self._launch.home.signed_in:
-                self._begin(partial(self._look, in_force))
+            if self._launch is not None and self._launch.home.signed_in:
+                self._begin(partial(self._look, self._launch, in_force))
 
     def replaces(self, in_force: Catalogue) -> bool:
         """Whether a server with this catalogue is to be replaced now; says so once."""
         found, self._outdated = in_force is self._outdated, None
         return found
 
-    async def _look(self, in_force: Catalogue) -> None:
-        launch = self._launch
+    async def _look(self, launch: Launch, in_force: Catalogue) -> None:
         found = await catalogue_for(launch.binary, launch.home, launch.catalogue, self._now, launch.clear_env)
         newest = found.catalogue
         changed = bool(newest.digest) and newest.digest != in_force.digest

@@ -211,6 +211,7 @@ def thread_settings(
     return ThreadSettings(
         sandbox=_SANDBOXES.get(environ.get(f"{ENVIRONMENT}SANDBOX", "")) or server.sandbox or preset.sandbox,
         subagents=server.subagents,
+        reads_rules=not server.url,
         direct_tools=config.codex_dynamic_tools_loading == "direct",
         without_tools=config.codex_dynamic_tools_exclude,
         on_change=server.on_instruction_change,

@@ -78,6 +78,27 @@ class NotSignedInError(CodexError):
         self.owned = owned
 
 
+class ServerNotSignedInError(NotSignedInError):
+    """A server that somebody else runs has no account, and its provider wants one.
+
+    Args:
+        server: The server's address.
+        agent: The agent's id.
+        login: The command that signs it in from here.
+    """
+
+    def __init__(self, server: str, agent: str, login: str) -> None:
+        CodexError.__init__(
+            self,
+            f"The Codex behind {server} is not signed in. Sign it in where it runs with `codex login`, "
+            f"or from here with `{login} --with device-code`.",
+        )
+        self.codex_home = ""
+        self.agent = agent
+        self.login = login
+        self.owned = False
+
+
 class TransportError(CodexError):
     """The way to the server failed."""
 

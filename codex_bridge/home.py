@@ -20,6 +20,8 @@ from harness.written_paths import expanded
 
 APP: Final = "openclaw-codex-bridge"
 STATE_VARIABLE: Final = "CODEX_BRIDGE_STATE_DIR"
+LOGIN: Final = "codex-bridge login"
+"""The command that signs in."""
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 PASSED: Final = frozenset(
@@ -323,6 +325,6 @@ def login_command(home: Home, agent: str, environ: Mapping[str, str] | None = No
     # Most turns never need the command, so the state folder is not looked for in vain.
     is_like_own = home.owned and home.path.parts[-2:] == (agent, "codex-home") and _AGENT_ID.fullmatch(agent)
     if is_like_own and home == own_home(state_dir(environ), agent):
-        return f"codex-bridge login --agent {agent}"
+        return f"{LOGIN} --agent {agent}"
     name = "user" if home.path == user_codex_home(environ) else shlex.quote(str(home.path))
-    return f"codex-bridge login --codex-home {name}"
+    return f"{LOGIN} --codex-home {name}"

@@ -126,7 +126,7 @@ ONCE_KEY: Final = "gateway_note"
 MOST_CHUNKS: Final = 24
 """Entries that one text may take; more is a mistake, and is cut with a word."""
 MOST_RULES: Final = 20_000
-"""UTF-16 units of an edited AGENTS.md that a turn tells."""
+"""UTF-16 units of an AGENTS.md that Codex does not read itself: of the copy, and of an edited one that a turn tells."""
 _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
     {
         LayerName.HEARTBEAT_GUIDANCE: HEARTBEAT_TITLE,
@@ -385,7 +385,7 @@ def _not_apart(layer: Layer) -> LeftOut:
 
 
 def _thread_developer(layers: list[Layer]) -> str:
-    agents = [layer for layer in layers if layer.name is LayerName.AGENTS]
+    agents = [_bounded(layer) for layer in layers if layer.name is LayerName.AGENTS]
     tools = [layer for layer in layers if layer.name is LayerName.TOOLS]
     extra = [layer for layer in layers if layer.name is LayerName.EXTRA]
     ours = [layer.text for layer in layers if layer.name in _OURS]
@@ -445,11 +445,18 @@ def _turn_sections(layers: list[Layer]) -> list[str]:
 
 def changed_rules(text: str | None) -> str:
     """What tells a conversation of an AGENTS.md that was edited; None when the file is gone."""
-    if text is None:
-        return AGENTS_GONE
-    from harness.workspace.truncate import truncate  # rules are edited rarely
+    return AGENTS_GONE if text is None else f"{AGENTS_CHANGED}\n\n{_unframed(_cut_rules(text))}"
 
-    return f"{AGENTS_CHANGED}\n\n{_unframed(truncate(text, name='AGENTS.md', limit=MOST_RULES).text)}"
+
+def _cut_rules(text: str) -> str:
+    from harness.workspace.truncate import truncate  # few rules travel as a text of ours
+
+    return truncate(text, name="AGENTS.md", limit=MOST_RULES).text
+
+
+def _bounded(rules: Layer) -> Layer:
+    """The copy of AGENTS.md, as long as it may be."""
+    return replace(rules, text=_cut_rules(rules.text))
 
 
 def changed_developer(text: str) -> str:

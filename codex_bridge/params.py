@@ -78,9 +78,19 @@ class ThreadSettings:
     """Settings of Codex for searching the web."""
     service_tier: str | None = None
     """How fast the provider is to answer: the name of a tier; empty: its standard; None: whatever the thread has."""
+    reads_rules: bool = True
+    """Codex may read AGENTS.md from the working directory by itself; otherwise the rules travel as a copy. A server
+    that somebody else runs may see another disk."""
+    workdir: str | None = None
+    """The workspace as the server's machine names it; None where it has the same path."""
     loads_standard_tier: bool = False
     """A thread that is loaded again has the standard tier unless `service_tier` says otherwise: 0.171 keeps with the
     thread what it once had."""
+
+
+def workdir_of(request: TurnRequest, settings: ThreadSettings) -> str:
+    """The folder in which a thread's commands start."""
+    return settings.workdir or str(request.workspace)
 
 
 def is_apart(request: TurnRequest) -> bool:
@@ -105,7 +115,7 @@ def thread_start(
     """
     params = ThreadStartParams(
         model=request.model,
-        cwd=str(request.workspace),
+        cwd=workdir_of(request, settings),
         approval_policy=settings.approval_policy,
         approvals_reviewer=settings.reviewer,
         sandbox=OPENING_SANDBOX,
@@ -132,7 +142,7 @@ def thread_resume(
     params = ThreadResumeParams(
         thread_id=thread_id,
         model=request.model,
-        cwd=str(request.workspace),
+        cwd=workdir_of(request, settings),
         approval_policy=settings.approval_policy,
         approvals_reviewer=settings.reviewer,
         sandbox=OPENING_SANDBOX,

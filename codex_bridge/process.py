@@ -1,21 +1,24 @@
-"""One app-server process of our own, from start to handshake."""
+"""One app-server, from start to handshake: a process of our own, or a server that somebody else runs."""
 
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
+from codex_bridge.addresses import socket_path
 from codex_bridge.binary import CodexBinary
 from codex_bridge.capabilities import NOTHING_STATED, ServerCapabilities, Stated
-from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.catalogue import UNKNOWN, Catalogue, CatalogueMode
 from codex_bridge.catalogue_file import catalogue_for
 from codex_bridge.client import CALL_DEADLINE, Client, Diagnostics, NotificationHandler, RequestHandler, connected
-from codex_bridge.home import Home, child_environment, forget_trust, private_dir
+from codex_bridge.home import LOGIN, Home, child_environment, forget_trust, login_command, private_dir
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import MESSAGE_LIMIT
+from codex_bridge.sources import Listener, Remote
+from codex_bridge.transports.base import Transport
 from codex_bridge.transports.stdio import spawned
 from codex_bridge.versions import ServerVersion, version_of
 from codex_bridge.wire.requests import INITIALIZE, Capabilities, ClientInfo, InitializeParams
@@ -82,6 +85,8 @@ class Launch:
     """What the operator says that the server honours."""
     clear_env: Collection[str] = ()
     """Names of variables that it is not to see, though it usually would."""
+    listener: Listener | None = None
+    """How it is to listen; None for a child that we talk to on its stdin and stdout."""
 
     def command(self, model_catalogue: Path | None = None) -> list[str]:
         """Program and arguments; with the catalogue that takes the place of the server's own."""
@@ -92,35 +97,78 @@ class Launch:
         return [str(self.binary.path), *flags, "app-server"]
 
 
+Source: TypeAlias = Launch | Remote
+"""Where an app-server comes from: we start it, or somebody else runs it."""
+
+
+def login_of(source: Source, agent: str) -> str:
+    """The command line that signs in what an agent's turns run on; it signs in a server of somebody else's as well."""
+    return login_command(source.home, agent) if isinstance(source, Launch) else f"{LOGIN} --agent {agent}"
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """An app-server that has said hello."""
 
     client: Client
     version: ServerVersion
-    pid: int
+    process: int | None
+    """The id of its process; None when somebody else runs it."""
     capabilities: ServerCapabilities
     """What it honours."""
+
+    @property
+    def name(self) -> str:
+        """For logs, such as "stdio (process 4711)"."""
+        return self.client.transport.name
+
+    @property
+    def pid(self) -> int:
+        """The id of its process.
+
+        Raises:
+            LookupError: Somebody else runs it.
+        """
+        if self.process is None:
+            raise LookupError(f"{self.name} is no process of ours")
+        return self.process
 
 
 @asynccontextmanager
 async def app_server(
-    launch: Launch,
+    source: Source,
     *,
     on_notification: NotificationHandler,
     on_request: RequestHandler,
     diagnostics: Diagnostics | None = None,
     now: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Server]:
-    """Run an app-server for as long as the block lasts.
+    """Run an app-server, or be connected to one, for as long as the block lasts.
 
     Raises:
-        ConnectError: It could not be started.
+        ConnectError: It could not be started or reached.
         ConnectionLostError: It ended before the handshake; carries the masked tail of its stderr.
         ServerTooOldError: Its version is below the floor.
         StateFolderError: Its home cannot be made.
         TrustedFolderError: Its home lets files of a workspace give it orders.
     """
+    opening = _reached(source) if isinstance(source, Remote) else _started(source, now)
+    async with (
+        opening as (transport, pid, catalogue),
+        connected(
+            transport,
+            on_notification=on_notification,
+            on_request=on_request,
+            diagnostics=diagnostics,
+            deadline=CALL_DEADLINE if source.call_deadline is None else source.call_deadline,
+        ) as client,
+    ):
+        version = await handshake(client)
+        yield Server(client, version, pid, ServerCapabilities(version.numbers, catalogue, source.stated))
+
+
+@asynccontextmanager
+async def _started(launch: Launch, now: Callable[[], float]) -> AsyncGenerator[tuple[Transport, int | None, Catalogue]]:
     if launch.home.owned:
         forget_trust(private_dir(launch.home.path))
     environment = child_environment(
@@ -130,28 +178,31 @@ async def app_server(
         cleared=launch.clear_env,
     )
     known = await catalogue_for(launch.binary, launch.home, launch.catalogue, now, launch.clear_env)
-    async with AsyncExitStack() as stack:
-        transport = await stack.enter_async_context(
-            spawned(
-                launch.command(known.file),
-                env=environment.passed,
-                secrets=environment.secrets,
-                limit=launch.message_limit,
-            )
-        )
-        client = await stack.enter_async_context(
-            connected(
-                transport,
-                on_notification=on_notification,
-                on_request=on_request,
-                diagnostics=diagnostics,
-                deadline=launch.call_deadline,
-            )
-        )
-        version = await handshake(client)
-        yield Server(
-            client, version, transport.pid, ServerCapabilities(version.numbers, known.catalogue, launch.stated)
-        )
+    command, limit = launch.command(known.file), launch.message_limit
+    if launch.listener is None:
+        async with spawned(command, env=environment.passed, secrets=environment.secrets, limit=limit) as pipes:
+            yield pipes, pipes.pid, known.catalogue
+        return
+    from codex_bridge.transports.listening import listening  # a child on its pipes needs no WebSocket
+
+    async with listening(
+        command, launch.listener, env=environment.passed, secrets=environment.secrets, limit=limit
+    ) as socket:
+        yield socket, socket.pid, known.catalogue
+
+
+@asynccontextmanager
+async def _reached(remote: Remote) -> AsyncGenerator[tuple[Transport, int | None, Catalogue]]:
+    """Nothing that we would start a server with holds for it, so nobody knows which catalogue it has."""
+    from codex_bridge.transports.websocket import unix_socket, websocket
+
+    path, headers, limit = socket_path(remote.address), remote.headers, remote.message_limit
+    async with (
+        websocket(remote.address, headers=headers, limit=limit)
+        if path is None
+        else unix_socket(path, headers=headers, limit=limit)
+    ) as socket:
+        yield socket, None, UNKNOWN
 
 
 async def handshake(client: Client) -> ServerVersion:

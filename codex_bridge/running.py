@@ -179,6 +179,11 @@ class Running:
         loaded = connection.threads.get(turn.request.session_key)
         if loaded is None or loaded.environment == turn.request.environment:
             return ""
+        if connection.server.process is None:
+            loaded.environment = turn.request.environment
+            text = "The environment of the agent's skills has changed, and the server is not ours to start anew."
+            turn.buffer.push(Notice(f"{text} Only new conversations get it."))
+            return ""
         if idle:  # the turn's thread has to be loaded anew
             return "the environment of the agent's skills has changed"
         turn.buffer.push(Notice("The environment of the agent's skills has changed; commands of this turn lack that."))

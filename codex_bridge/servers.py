@@ -10,9 +10,15 @@ import anyio
 from anyio.abc import TaskGroup
 
 from codex_bridge.client import Client, NotificationHandler, RequestHandler
-from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, NotSignedInError, TransportError
-from codex_bridge.home import login_command
-from codex_bridge.process import Launch, Server, app_server
+from codex_bridge.errors import (
+    CallTimeoutError,
+    CodexError,
+    ConnectionLostError,
+    NotSignedInError,
+    ServerNotSignedInError,
+    TransportError,
+)
+from codex_bridge.process import Launch, Server, Source, app_server, login_of
 from codex_bridge.rpc import Junk, Stray
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
 from harness.lean_values import dataclass
@@ -80,7 +86,7 @@ class Servers:
     def __init__(
         self,
         group: TaskGroup,
-        launch: Launch,
+        source: Source,
         agent: str,
         *,
         on_notification: NotificationHandler,
@@ -89,7 +95,7 @@ class Servers:
         now: Callable[[], float],
     ) -> None:
         self._group = group
-        self._launch = launch
+        self._source = source
         self._agent = agent
         self._on_notification = on_notification
         self._on_request = on_request
@@ -120,7 +126,7 @@ class Servers:
 
     async def retire(self, connection: Connection, why: str) -> None:
         """Close a server that cannot be trusted any more; whoever needs one next gets a new one."""
-        logger.warning("the app-server (process %d) is replaced: %s", connection.server.pid, why)
+        logger.warning("the app-server on %s is replaced: %s", connection.server.name, why)
         await connection.server.client.transport.aclose()
 
     async def retire_if_hung(self, connection: Connection) -> None:
@@ -139,7 +145,7 @@ class Servers:
             async with (
                 self._one_process,
                 app_server(
-                    self._launch,
+                    self._source,
                     on_notification=self._on_notification,
                     on_request=self._on_request,
                     diagnostics=_Log(),
@@ -154,7 +160,7 @@ class Servers:
                 self._settle(attempt)
                 await server.client.closed.wait()
                 self.current = None
-                logger.warning("the app-server (process %d) is gone: %s", server.pid, server.client.lost)
+                logger.warning("the app-server on %s is gone: %s", server.name, server.client.lost)
                 self._on_loss(server.client.lost)
         except CodexError as error:
             attempt.error = error
@@ -170,13 +176,15 @@ class Servers:
 
     async def _check_account(self, client: Client) -> str:
         """Make sure that somebody is signed in if the provider wants that; gives a digest of who it is."""
-        if self._launch.provider is not None:
+        source = self._source
+        if isinstance(source, Launch) and source.provider is not None:
             return ""
         account = await client.call(ACCOUNT_READ, AccountReadParams())
         if account.account is None and account.requires_openai_auth:
-            home = self._launch.home
-            login = login_command(home, self._agent)
-            raise NotSignedInError(str(home.path), self._agent, login, owned=home.owned)
+            login = login_of(source, self._agent)
+            if isinstance(source, Launch):
+                raise NotSignedInError(str(source.home.path), self._agent, login, owned=source.home.owned)
+            raise ServerNotSignedInError(source.name, self._agent, login)
         if account.account is None:
             return ""
         return sha256(f"{account.account.type} {account.account.email or ''}".encode()).hexdigest()[:16]

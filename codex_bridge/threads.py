@@ -15,11 +15,12 @@ import anyio
 from codex_bridge.compatibility import UNKNOWN, Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError
 from codex_bridge.failures import RULES, Rule, Trouble, refusal, trouble_of
-from codex_bridge.home import Home
-from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
-from codex_bridge.params import ThreadSettings, thread_resume, thread_start, without_variables
+from codex_bridge.lanes import MOST_RULES, LanePlan, changed_developer, changed_rules
+from codex_bridge.params import ThreadSettings, thread_resume, thread_start, without_variables, workdir_of
+from codex_bridge.process import Source
 from codex_bridge.rules import must_be_copied
 from codex_bridge.servers import Connection, OpenThread
+from codex_bridge.sources import Remote
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, Thread, ThreadOpened
 from harness.errors import StoreError
@@ -29,6 +30,7 @@ from harness.store.bindings import Bindings
 from harness.store.bound import Basis, Binding, Holds
 from harness.store.transcript import Occasion, Spoken
 from harness.turns import Notice, Outcome, Trigger
+from harness.units import utf16_units
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +43,11 @@ NO_RULES = "none"
 """Stands for the digest of an AGENTS.md that is not there."""
 
 
-def backend_of(home: Home) -> str:
-    """The name under which the conversations of a home are bound: threads live in a home, so each has its own."""
-    return BACKEND if home.owned else f"{BACKEND}@{home.path}"
+def backend_of(source: Source) -> str:
+    """The name under which conversations are bound: threads live in a home, so each has its own, and each server."""
+    if isinstance(source, Remote):
+        return f"{BACKEND}@{source.address}"
+    return BACKEND if source.home.owned else f"{BACKEND}@{source.home.path}"
 
 
 @lru_cache(maxsize=64)
@@ -268,7 +272,7 @@ class Threads:
         tools = turn.tools.fingerprint
         return Wanted(
             basis=Basis(
-                cwd=str(turn.request.workspace),
+                cwd=workdir_of(turn.request, self._settings),
                 provider=self._provider,
                 account=connection.account,
                 loading=("direct" if self._settings.direct_tools else "searchable") if tools else "",
@@ -354,12 +358,24 @@ class Threads:
             turn.buffer.push(Notice(text))
             turn.begun = await self.drop(connection, turn.key)
             return await self._begun(connection, turn)
+        if opened.thread.status is not None and opened.thread.status.type == "active":
+            from codex_bridge.leftover import stopped  # only a server that is not ours goes on without us
+
+            if not await stopped(connection.server.client, opened.thread):
+                text = "Another client of Codex runs a turn in this conversation; this one runs in a thread of its own."
+                return await self._aside(connection, turn, text)
+            turn.buffer.push(Notice("The turn that was lost with the connection had gone on; it was stopped."))
         basis = _known(bound.basis, self._basis(opened, connection, turn))
         began = replace(holds_of(turn.lanes), context="", tools=bound.holds.tools)
         holds = await self._really_held(bound, opened.thread, turn)
         # A store of before does not know what the conversation was told of the texts: most likely what holds now.
         thread = OpenThread(
-            opened, basis, began, _after_resume(holds, began, turn.lanes), bound.holds, turn.request.environment
+            opened,
+            basis,
+            began,
+            _after_resume(holds, began, turn.lanes, self._settings),
+            bound.holds,
+            turn.request.environment,
         )
         return self._opened(thread, connection, turn)
 
@@ -448,15 +464,23 @@ class Threads:
         wanted = self._wanted(connection, turn).basis
         return replace(wanted, model=opened.model, provider=opened.model_provider)
 
+    def _judge_rules(self, turn: CodexTurn) -> None:
+        """Plan anew if Codex would find other rules now than when the turn was composed, which may be long ago."""
+        if turn.apart:
+            return  # its thread reads no rules
+        copied = not self._settings.reads_rules or must_be_copied(turn.request.workspace, turn.request.composition)
+        if copied is not turn.lanes.copied:
+            turn.route(copied=copied)
+
     async def _start(self, connection: Connection, turn: CodexTurn) -> ThreadOpened:
-        _judge_rules(turn)
+        self._judge_rules(turn)
         params = thread_start(turn.request, turn.lanes, self._settings, tools=turn.tools.specs, ephemeral=turn.aside)
         turn.sent.append(SentRequest(THREAD_START.name, without_variables(params)))
         return await connection.server.client.call(THREAD_START, params)
 
     async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened:
         """Load a thread, and try once more when it is busy for the moment."""
-        _judge_rules(turn)
+        self._judge_rules(turn)
         params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings)
         turn.sent.append(SentRequest(THREAD_RESUME.name, without_variables(params)))
         try:
@@ -503,15 +527,6 @@ def _known(held: Basis, now: Basis) -> Basis:
     )
 
 
-def _judge_rules(turn: CodexTurn) -> None:
-    """Plan anew if Codex would find other rules now than when the turn was composed; it may have waited for long."""
-    if turn.apart:
-        return  # its thread reads no rules
-    copied = must_be_copied(turn.request.workspace, turn.request.composition)
-    if copied is not turn.lanes.copied:
-        turn.route(copied=copied)
-
-
 def _has_strangers_rules(opened: ThreadOpened, turn: CodexTurn) -> bool:
     """Whether the rules were exchanged between our look at them and Codex's; nothing may run on such a thread.
 
@@ -529,6 +544,8 @@ def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -
     told = [f"Codex also reads instructions from {path}." for path in read if path != own]
     if lanes.agents_text is not None and own not in read:
         told.append(f"Codex does not read {own}, so the agent works without it.")
+    if lanes.copied and utf16_units((lanes.rules or "").rstrip()) > MOST_RULES:
+        told.append(f"{own} is longer than the {MOST_RULES:,} units of a copy, so the agent has only its ends.")
     return told
 
 
@@ -568,12 +585,14 @@ def _rules_of(lanes: LanePlan) -> str:
     return digest_of(lanes.rules) if lanes.rules is not None else NO_RULES
 
 
-def _after_resume(stored: Holds, now: Holds, lanes: LanePlan) -> Holds:
+def _after_resume(stored: Holds, now: Holds, lanes: LanePlan, settings: ThreadSettings) -> Holds:
     """What a conversation holds once its thread is loaded again.
 
     Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured). When it is kept from
     reading the file, it says that no rules hold any more, so ours are said after that.
     """
+    if not settings.reads_rules:  # it never read the file, and its history has our copy
+        return replace(stored, developer=stored.developer or now.developer)
     if lanes.copied:
         return replace(stored, rules="", developer=stored.developer or now.developer)
     rules = now.rules if now.rules != NO_RULES else stored.rules or now.rules

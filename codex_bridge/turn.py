@@ -42,6 +42,8 @@ class CodexTurn:
         tools: Registered,
         standing: Standing,
         interrupt: "Callable[[CodexTurn, EndedBy], Awaitable[None]]",
+        *,
+        reads_rules: bool = True,
     ) -> None:
         self.request = request
         self.tools = tools
@@ -52,7 +54,7 @@ class CodexTurn:
         """Of turns with the same key, one runs at a time, and all run on one thread."""
         self.history: Layer | None = None
         """What was said before and the thread does not know; None when it knows everything."""
-        self.route(copied=is_overridden(request.workspace))
+        self.route(copied=not reads_rules or is_overridden(request.workspace))
         self.sent: list[SentRequest] = []
         """The thread and turn requests of this turn, as they went out."""
         self.thread: ThreadOpened | None = None

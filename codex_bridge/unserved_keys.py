@@ -9,7 +9,6 @@ from typing import Final
 
 from harness.config.section import Unserved
 
-_OURS: Final = "Codex is started here and is talked to over its stdin and stdout, never over an address"
 _IDLE: Final = "no silence ends a turn; agents.defaults.timeoutSeconds bounds a whole one"
 
 UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
@@ -19,12 +18,7 @@ UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
         "computerUse": Unserved("the agent does not use the screen", harmless=({"enabled": False},)),
         "sessionCatalog": Unserved("threads are listed by codex-bridge status", harmless=({"enabled": False},)),
         "supervision": Unserved("only conversations of the agent are reached", harmless=({"enabled": False},)),
-        "appServer.transport": Unserved(f"{_OURS}; remove it to have that", refused=True),
         "appServer.args": Unserved("the arguments are the bridge's; settings go into config.toml of the home"),
-        "appServer.url": Unserved(_OURS),
-        "appServer.authToken": Unserved(_OURS),
-        "appServer.headers": Unserved(_OURS),
-        "appServer.remoteWorkspaceRoot": Unserved(_OURS),
         "appServer.codeModeOnly": Unserved("Codex decides which models get code mode", harmless=(False,)),
         "appServer.turnCompletionIdleTimeoutMs": Unserved(_IDLE),
         "appServer.postToolRawAssistantCompletionIdleTimeoutMs": Unserved(_IDLE),

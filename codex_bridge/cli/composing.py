@@ -135,7 +135,7 @@ async def on_codex(look: Look) -> OnCodex:
     gathered = await Gatherer(settings, HABITS).gather(cause.situation(box.names))
     tools = _on_this_turn(box, gathered)
     offered = registered(tools, direct=look.threads.direct_tools, exclude=look.threads.without_tools)
-    copied = must_be_copied(settings.workspace, gathered.composition)
+    copied = not look.threads.reads_rules or must_be_copied(settings.workspace, gathered.composition)
     apart = cause.light or cause.isolated
     lanes = {name: lane.value for name, lane in lanes_of(copied=copied, apart=apart).items()}
     standing = Standing(offered.names, look.threads.subagents)

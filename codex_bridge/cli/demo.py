@@ -21,6 +21,7 @@ from codex_bridge.lanes import LanePlan
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import in_turn, say
+from codex_bridge.process import Launch
 from codex_bridge.seen import Sighting, sightings
 from codex_bridge.turn import SentRequest
 from harness.channels import telegram
@@ -110,7 +111,7 @@ async def _run(message: InboundMessage, workspace: Path, root: Path, codex: Path
         received = model.requests[-1] if model.requests else RecordedRequest(0, "", {}, {})
         return Demonstration(
             codex=server.version.text if server else "unknown",
-            binary=live.launch.binary.source,
+            binary=live.launch.binary.source if isinstance(live.launch, Launch) else live.launch.name,
             message=message,
             sent=tuple(turn.sent),
             lanes=turn.lanes,

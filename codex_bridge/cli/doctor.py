@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,10 +16,15 @@ from codex_bridge.capabilities import TOOL_RESULT_BYTES
 from codex_bridge.cli.composing import Look, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
+from codex_bridge.client import ignore_all, refuse_all
 from codex_bridge.config import PATH, binary_path, variable_problems
-from codex_bridge.errors import BinaryNotFoundError
+from codex_bridge.endpoint import EndpointError, endpoint_of, without_effect
+from codex_bridge.errors import BinaryNotFoundError, CodexError
 from codex_bridge.home import KEPT
 from codex_bridge.lanes import HABITS
+from codex_bridge.process import app_server
+from codex_bridge.sources import ListenerKind, Remote
+from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
 from harness.config import describe, this_machine
 from harness.errors import WorkspaceError
 from harness.gather import Gatherer
@@ -113,6 +119,7 @@ def _codex(found: Configured) -> list[Check]:
             text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}, decided by {threads.reviewer}.",
         ),
         *(Check("codex", sound=False, text=problem) for problem in variable_problems(os.environ)),
+        *(Check("codex", sound=False, text=problem) for problem in without_effect(found.codex.app_server)),
         *(
             Check(
                 "codex",
@@ -124,10 +131,40 @@ def _codex(found: Configured) -> list[Check]:
         ),
     ]
     try:
+        endpoint = endpoint_of(found.codex.app_server, os.environ)
+    except EndpointError as error:
+        return [*checks, Check("codex", sound=False, text=str(error))]
+    if isinstance(endpoint, Remote):
+        return [*checks, anyio.run(_answer, endpoint)]
+    checks.append(
+        Check("codex", sound=True, text=f"started here for each agent, and talked to over {_WAYS[endpoint]}.")
+    )
+    try:
         binary = find_codex(binary_path(found.codex, os.environ))
     except BinaryNotFoundError as error:
         return [*checks, Check("codex", sound=False, text=str(error))]
     return [*checks, Check("codex", sound=True, text=f"{binary.path} from {binary.source}.")]
+
+
+_WAYS: Final[Mapping[ListenerKind | None, str]] = {
+    None: "its stdin and stdout",
+    "unix": "a unix socket that only this user can open",
+    "websocket": "a WebSocket of this machine, with a token that is made for each start",
+}
+
+
+async def _answer(remote: Remote) -> Check:
+    """Whether a server that somebody else runs lets us in, and who is signed in there."""
+    try:
+        async with app_server(remote, on_notification=ignore_all, on_request=refuse_all) as server:
+            found = await server.client.call(ACCOUNT_READ, AccountReadParams())
+    except CodexError as error:
+        return Check("codex", sound=False, text=str(error))
+    who = "somebody is signed in" if found.account else "it needs no account"
+    text = f"the server at {remote.name} answers, which somebody else starts: Codex {server.version.text}, {{who}}."
+    if found.account is None and found.requires_openai_auth:
+        return Check("codex", sound=False, text=text.format(who="nobody is signed in there"))
+    return Check("codex", sound=True, text=text.format(who=who))
 
 
 def _memory(settings: AgentSettings) -> Check:

@@ -15,8 +15,9 @@ from codex_bridge.cli.setup import AgentOption, CodexOption, ConfigOption, HomeO
 from codex_bridge.client import Client, refuse_all
 from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.home import state_dir
-from codex_bridge.process import Launch, app_server
+from codex_bridge.process import Launch, Source, app_server
 from codex_bridge.rpc import Notified
+from codex_bridge.sources import Remote
 from codex_bridge.wire.besides import LOGIN_CANCEL, LOGIN_START, LoginCancelParams, LoginParams, LoginStarted
 from codex_bridge.wire.notifications import LoginCompleted, read
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
@@ -57,9 +58,14 @@ def command(
 ) -> None:
     """Sign in the Codex home of an agent, once; Codex keeps and renews the login by itself."""
     found = configured(config, agent, None)
-    launch = launch_of(found.codex, found.settings.id, state_dir(), codex=codex, codex_home=codex_home)
+    source = launch_of(found.codex, found.settings.id, state_dir(), codex=codex, codex_home=codex_home)
+    if way is Way.BROWSER and isinstance(source, Remote) and not source.is_here:
+        raise LoginError(
+            f"The browser would have to come back to {source.name}, which is not this machine; "
+            "use --with device-code or --with api-key."
+        )
     key = _api_key(key_variable) if way is Way.API_KEY else None
-    anyio.run(_login, way, key, launch)
+    anyio.run(_login, way, key, source)
 
 
 def _api_key(variable: str) -> str:
@@ -86,11 +92,12 @@ class Ending:
             self.over.set()
 
 
-async def _login(way: Way, key: str | None, launch: Launch) -> None:
+async def _login(way: Way, key: str | None, source: Source) -> None:
     ending = Ending()
-    async with app_server(launch, on_notification=ending, on_request=refuse_all) as server:
+    async with app_server(source, on_notification=ending, on_request=refuse_all) as server:
         who = await sign_in(server.client, ending, way, key)
-    print(f"Signed in {who}; Codex home: {launch.home.path}")
+    where = source.home.path if isinstance(source, Launch) else f"that of the server at {source.name}"
+    print(f"Signed in {who}; Codex home: {where}")
 
 
 async def sign_in(client: Client, ending: Ending, way: Way, key: str | None = None) -> str:

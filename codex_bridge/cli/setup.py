@@ -13,12 +13,14 @@ import typer
 from codex_bridge.binary import find_codex
 from codex_bridge.bridge import TURN_DEADLINE, CodexHarness, CodexSettings, codex_harness
 from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings, variable_problems
+from codex_bridge.endpoint import endpoint_of, without_effect
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
 from codex_bridge.lanes import HABITS
 from codex_bridge.model_choice import model_choice
 from codex_bridge.params import ThreadSettings
-from codex_bridge.process import Launch
+from codex_bridge.process import Launch, Source
 from codex_bridge.providers import Provider
+from codex_bridge.sources import Listener, Remote
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.config import Config, NotServed, describe, load_config, resolve_agent, this_machine
@@ -40,6 +42,8 @@ LOOPBACK_MODEL: Final = "gpt-5.5"
 
 STORE: Final = "bridge.sqlite"
 """The file, in an agent's folder, of its conversations."""
+LISTENERS: Final = "listeners"
+"""The folder, in an agent's folder, of what its listening servers need."""
 
 AgentOption = Annotated[
     str | None,
@@ -76,7 +80,7 @@ class Running:
 
     agent: Agent[CodexTurn]
     harness: CodexHarness
-    launch: Launch
+    launch: Source
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ def accept(found: Configured) -> None:
         raise UnkeptLimitError(refused)
     for finding in unserved:
         print(f"[{describe(finding)}]", file=sys.stderr)
-    for problem in variable_problems(os.environ):
+    for problem in (*without_effect(found.codex.app_server), *variable_problems(os.environ)):
         print(f"[{problem}]", file=sys.stderr)
     _hint(len(found.config.findings) - len(unserved))
 
@@ -181,14 +185,39 @@ def home_named(name: str | None, config: CodexConfig, agent: str, root: Path) ->
     return Home(path, owned=False)
 
 
-def launch_of(config: CodexConfig, agent: str, root: Path, *, codex: Path | None, codex_home: str | None) -> Launch:
-    """What to start for an agent, by its id, as the configuration and the command line have it.
+def launch_of(
+    config: CodexConfig,
+    agent: str,
+    root: Path,
+    *,
+    codex: Path | None,
+    codex_home: str | None,
+    stands_in: bool = False,
+) -> Source:
+    """What the turns of an agent, by its id, run on, as the configuration and the command line have it.
+
+    Args:
+        config: The Codex part of the configuration.
+        agent: The agent's id.
+        root: The folder of everything that the bridge keeps.
+        codex: The Codex binary.
+        codex_home: See `home_named`.
+        stands_in: Whether a stand-in plays the model, of which only a server of ours can be told.
 
     Raises:
+        EndpointError: The configuration names a server that cannot be used.
         BinaryNotFoundError: There is no Codex.
         HomeMissingError: See `home_named`.
     """
     server = config.app_server
+    endpoint = endpoint_of(server, os.environ)
+    if isinstance(endpoint, Remote):
+        own = {"--codex": codex is not None, "--codex-home": codex_home is not None, "--loopback": stands_in}
+        if not any(own.values()):
+            return endpoint
+        words = " and ".join(name for name, given in own.items() if given)
+        print(f"[{words}: a Codex is started here, and {endpoint.name} is not used]", file=sys.stderr)
+        endpoint = None
     return Launch(
         find_codex(codex or binary_path(config, os.environ)),
         home_named(codex_home, config, agent, root),
@@ -197,6 +226,7 @@ def launch_of(config: CodexConfig, agent: str, root: Path, *, codex: Path | None
         message_limit=server.max_message_bytes,
         call_deadline=server.request_timeout_ms / 1000,
         clear_env=server.clear_env,
+        listener=Listener(endpoint, agent_dir(root, agent) / LISTENERS) if endpoint else None,
     )
 
 
@@ -232,7 +262,10 @@ async def running(
     """
     root = state_dir() if root is None else root
     codex_config = codex_config or CodexConfig()
-    launch = replace(launch_of(codex_config, settings.id, root, codex=codex, codex_home=codex_home), provider=provider)
+    stands_in = provider is not None
+    launch = launch_of(codex_config, settings.id, root, codex=codex, codex_home=codex_home, stands_in=stands_in)
+    if isinstance(launch, Launch):
+        launch = replace(launch, provider=provider)
     threads = thread_settings(codex_config, os.environ, settings)
     deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
     chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)

@@ -30,8 +30,10 @@ from codex_bridge.cli.setup import (
 )
 from codex_bridge.cli.tables import console, table
 from codex_bridge.config import binary_path
+from codex_bridge.endpoint import EndpointError, endpoint_of
 from codex_bridge.errors import BinaryNotFoundError, ServerTooOldError
 from codex_bridge.home import Home, agent_dir, child_environment, login_command, state_dir
+from codex_bridge.sources import Remote
 from codex_bridge.versions import version_of
 from harness.errors import StoreError, WorkspaceError
 from harness.prompt.account import PromptAccount
@@ -56,7 +58,10 @@ class Status:
     binary: CodexBinary | None
     version: str
     """Of the binary; empty when it did not say."""
-    home: Home
+    home: Home | None
+    """None where somebody else runs the server."""
+    server: str
+    """The address of a server that somebody else runs; empty where Codex is started here."""
     conversations: tuple[Listed, ...]
     last: LastPrompt | None
     next: PromptReport | None
@@ -90,12 +95,17 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
         HomeMissingError: The home that was named is not there.
     """
     settings, root, problems = found.settings, state_dir(), list[str]()
-    home = home_named(codex_home, found.codex, settings.id, root)
     folder = agent_dir(root, settings.id)
-    binary = None
+    home, binary, server, version = None, None, "", ""
     try:
-        binary = find_codex(codex or binary_path(found.codex, os.environ))
-    except BinaryNotFoundError as error:
+        endpoint = endpoint_of(found.codex.app_server, os.environ)
+        if isinstance(endpoint, Remote) and codex is None and codex_home is None:
+            server = endpoint.address
+        else:
+            home = home_named(codex_home, found.codex, settings.id, root)
+            binary = find_codex(codex or binary_path(found.codex, os.environ))
+            version = _version(binary, home, found.codex.app_server.clear_env)
+    except (EndpointError, BinaryNotFoundError) as error:
         problems.append(str(error))
     conversations: list[Listed] = []
     try:
@@ -111,13 +121,13 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
             system_prompt = anyio.run(embedded, next_look).account
     except WorkspaceError as error:
         problems.append(str(error))
-    version = _version(binary, home, found.codex.app_server.clear_env) if binary else ""
     problems += _of_version(version)
     return Status(
         found=found,
         binary=binary,
         version=version,
         home=home,
+        server=server,
         conversations=tuple(conversations),
         last=LastPrompts(folder).read(),
         next=upcoming,
@@ -142,7 +152,10 @@ def as_data(status: Status) -> dict[str, Any]:
         "codex": None if status.binary is None else {
             "path": str(status.binary.path), "source": status.binary.source, "version": status.version or None
         },
-        "home": {"path": str(status.home.path), "own": status.home.owned, "signedIn": status.home.signed_in},
+        "server": status.server or None,
+        "home": None if status.home is None else {
+            "path": str(status.home.path), "own": status.home.owned, "signedIn": status.home.signed_in
+        },
         "conversations": [
             {"backend": each.binding.backend, "sessionKey": each.binding.session_key,
              "thread": each.binding.conversation, "usedAt": _time(each.used_at), "exchanges": each.exchanges}
@@ -173,15 +186,15 @@ def _show(status: Status) -> None:
     binary = status.binary
     count = len(found.config.findings)
     wrong = f", {count} problem(s): see codex-bridge doctor" if count else ""
-    login = "signed in" if status.home.signed_in else f"not signed in: run {login_command(status.home, settings.id)}"
     rows = [
         ("agent", f"{settings.id}{name}{' (the default)' if settings.is_default else ''}"),
         ("workspace", str(settings.workspace)),
         ("config", f"{found.config.path or 'no file'}{wrong}"),
         ("harness", f"codex, model {settings.models.primary or 'as Codex chooses'}"),
         ("may", f"sandbox {found.threads.sandbox}, approvals {found.threads.approval_policy}"),
-        ("codex", f"{status.version or 'of unknown version'}, {binary.path} from {binary.source}" if binary else "-"),
-        ("home", f"{status.home.path}, {login}"),
+        ("codex", f"{status.version or 'of unknown version'}, {binary.path} from {binary.source}" if binary else
+                  f"the server at {status.server}" if status.server else "-"),
+        ("home", _home(status.home, settings.id)),
         ("last prompt", _last(status.last)),
         ("next prompt", _next(status.next)),
         ("files", _files(status.next)),
@@ -201,6 +214,13 @@ def _show(status: Status) -> None:
         out.print(f"and {len(status.conversations) - MOST_SHOWN} more; --json has all.")
     for problem in status.problems:
         out.print(Text(f"! {problem}", style="yellow"), soft_wrap=True)
+
+
+def _home(home: Home | None, agent: str) -> str:
+    if home is None:
+        return "-"
+    login = "signed in" if home.signed_in else f"not signed in: run {login_command(home, agent)}"
+    return f"{home.path}, {login}"
 
 
 def _last(last: LastPrompt | None) -> str:

@@ -26,9 +26,9 @@ from codex_bridge.cli.setup import (
 )
 from codex_bridge.cli.tables import console, table
 from codex_bridge.client import ignore_all, refuse_all
-from codex_bridge.home import agent_dir, login_command, private_dir, state_dir
+from codex_bridge.home import agent_dir, private_dir, state_dir
 from codex_bridge.params import ThreadSettings
-from codex_bridge.process import app_server
+from codex_bridge.process import Launch, app_server, login_of
 from codex_bridge.servers import Connection
 from codex_bridge.threads import Threads, backend_of
 from harness.errors import HarnessError
@@ -102,14 +102,15 @@ def forget(
 
 async def _adopt(found: Configured, thread: str, chat: str, codex: Path | None, codex_home: str | None) -> None:
     root, agent = state_dir(), found.settings.id
-    launch = launch_of(found.codex, agent, root, codex=codex, codex_home=codex_home)
+    source = launch_of(found.codex, agent, root, codex=codex, codex_home=codex_home)
+    if isinstance(source, Launch):
+        source = replace(source, catalogue="untouched")
     private_dir(agent_dir(root, agent))
     async with (
         bindings_at(_store(found), found.codex.continuity.limits) as bindings,
-        app_server(replace(launch, catalogue="untouched"), on_notification=ignore_all, on_request=refuse_all) as server,
+        app_server(source, on_notification=ignore_all, on_request=refuse_all) as server,
     ):
-        login = login_command(launch.home, agent)
-        threads = Threads(bindings, backend_of(launch.home), ThreadSettings(), login=login)
+        threads = Threads(bindings, backend_of(source), ThreadSettings(), login=login_of(source, agent))
         await threads.adopt(Connection(server), chat, thread)
 
 

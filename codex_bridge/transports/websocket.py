@@ -6,18 +6,18 @@ The websockets library does the protocol; this module decides who may be talked 
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
+from types import MappingProxyType
 
 import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.frames import CloseCode
 
+from codex_bridge.addresses import checked
 from codex_bridge.errors import ConnectError, ConnectionLostError, OversizedMessageError
 from codex_bridge.rpc import MESSAGE_LIMIT
 
@@ -25,6 +25,7 @@ GOODBYE = 2.0
 """Seconds that a close handshake may take."""
 OPENING = 10.0
 """Seconds that the connection and its upgrade may take."""
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _WIRE_LOG = logging.getLogger("codex_bridge.websocket")
 # At DEBUG the library logs the headers that it sends, the token among them.
 _WIRE_LOG.setLevel(logging.INFO)
@@ -114,23 +115,28 @@ class _Straight(connect):
 
 @asynccontextmanager
 async def websocket(
-    url: str, *, token: TokenFrom | None = None, limit: int = MESSAGE_LIMIT
+    url: str,
+    *,
+    token: TokenFrom | None = None,
+    headers: Mapping[str, str] = NO_HEADERS,
+    limit: int = MESSAGE_LIMIT,
 ) -> AsyncGenerator[WebSocketTransport]:
     """Connect to a listening app-server for as long as the block lasts.
 
     Args:
         url: `ws://127.0.0.1:PORT` or `wss://HOST/…`, without a credential in it.
         token: Where its capability token is kept.
+        headers: What else to say when the connection is opened.
         limit: Ceiling of one message in bytes.
 
     Raises:
         ConnectError: The address is refused, nobody answers, or the token is not accepted.
     """
-    name = _checked(url)
-    headers = {"Authorization": f"Bearer {token.read()}"} if token else {}
+    name = checked(url)
+    given = {**headers, "Authorization": f"Bearer {token.read()}"} if token else headers
     opening = _Straight(
         url,
-        additional_headers=headers,
+        additional_headers=given,
         max_size=limit,
         compression=None,
         proxy=None,
@@ -143,8 +149,15 @@ async def websocket(
 
 
 @asynccontextmanager
-async def unix_socket(path: Path, *, limit: int = MESSAGE_LIMIT) -> AsyncGenerator[WebSocketTransport]:
+async def unix_socket(
+    path: Path, *, headers: Mapping[str, str] = NO_HEADERS, limit: int = MESSAGE_LIMIT
+) -> AsyncGenerator[WebSocketTransport]:
     """Connect to an app-server that listens on a unix socket, for as long as the block lasts.
+
+    Args:
+        path: The socket.
+        headers: What to say when the connection is opened.
+        limit: Ceiling of one message in bytes.
 
     Raises:
         ConnectError: There is no socket at `path`, or nobody answers on it.
@@ -153,6 +166,7 @@ async def unix_socket(path: Path, *, limit: int = MESSAGE_LIMIT) -> AsyncGenerat
         "ws://localhost/",
         unix=True,
         path=str(path),
+        additional_headers=headers,
         max_size=limit,
         compression=None,
         logger=_WIRE_LOG,
@@ -185,34 +199,3 @@ async def _opened(opening: connect, name: str, limit: int) -> AsyncGenerator[Web
         yield transport
     finally:
         await transport.aclose()
-
-
-def _checked(url: str) -> str:
-    """Return the address as it may be shown, or refuse it."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        (parts.hostname or "").encode("idna")  # as the resolver will, which has an error of its own for it
-        if not url.isprintable():
-            raise ValueError
-    except ValueError:
-        # Not even quoted: it may hold a credential in a place that nobody looked at.
-        raise ConnectError("The app-server address cannot be read; it looks like ws://127.0.0.1:4500.") from None
-    host = parts.hostname or ""
-    name = f"{parts.scheme}://{host}:{port}" if port else f"{parts.scheme}://{host}"
-    if parts.scheme not in ("ws", "wss") or not host:
-        raise ConnectError(f"An app-server address starts with ws:// or wss:// and names a host; {name} does not.")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ConnectError(f"Take the credential out of the address of {name}; name a token file or variable instead.")
-    if parts.scheme == "ws" and not _is_loopback(host):
-        raise ConnectError(f"Plain ws:// would send everything to {host} unprotected; use wss:// or an SSH tunnel.")
-    return name
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

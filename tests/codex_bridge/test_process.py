@@ -26,7 +26,8 @@ from codex_bridge.home import Home
 from codex_bridge.process import QUIET, UNHEARD, Launch, Server, app_server, client_info, handshake
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import MESSAGE_LIMIT, Json, JsonObject, Junk, Notified, Requested, Stray
-from codex_bridge.transports.stdio import TAIL_SIZE, spawned
+from codex_bridge.transports.child import TAIL_SIZE
+from codex_bridge.transports.stdio import spawned
 from codex_bridge.wire.notifications import DELTAS, NOTIFICATIONS
 from tests.support.fake_codex import INITIALIZED
 from tests.support.fake_server import Result, by_method

@@ -12,6 +12,7 @@ import typer
 from codex_bridge.cli.app import app, run
 from codex_bridge.cli.setup import configured, home_named, launch_of
 from codex_bridge.config import CodexConfig
+from codex_bridge.process import Launch
 from tests.support.scenarios import UPDATE, WHOLE, scenario
 
 Shell = Callable[..., tuple[int, str, str]]
@@ -295,6 +296,7 @@ def test_a_server_is_started_as_the_configuration_has_it(tmp_path: Path) -> None
         "command": str(program),
     }
     launch = launch_of(CodexConfig.model_validate({"appServer": server}), "main", tmp_path, codex=None, codex_home=None)
+    assert isinstance(launch, Launch)
     assert (launch.binary.path, launch.call_deadline, launch.clear_env, launch.catalogue) == (
         program, 1.5, ("HTTPS_PROXY",), "untouched"
     )  # fmt: skip

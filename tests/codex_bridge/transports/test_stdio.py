@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from codex_bridge.errors import ConnectError, ConnectionLostError, OversizedMessageError, TransportError
-from codex_bridge.transports.stdio import TAIL_SIZE, StderrTail, spawned
+from codex_bridge.transports.child import TAIL_SIZE, StderrTail
+from codex_bridge.transports.stdio import spawned
 from tests.support.scripts import KEY
 from tests.support.serving import LIMIT, command, is_running, linked
 
@@ -21,7 +22,7 @@ PYTHON = [sys.executable, "-S", "-c"]
 
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("codex_bridge.transports.stdio.GRACE", 0.2)
+    monkeypatch.setattr("codex_bridge.transports.child.GRACE", 0.2)
 
 
 async def test_the_child_sees_the_environment_and_the_folder_it_is_given_and_no_more(tmp_path: Path) -> None:
