@@ -20,7 +20,8 @@ from codex_bridge.home import Home, child_environment, own_home, private_dir
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, BeginSaying, Reply, Wait, say
 from codex_bridge.process import Launch, app_server, handshake
-from codex_bridge.transports.stdio import TAIL_SIZE, StderrTail, StdioTransport
+from codex_bridge.transports.child import TAIL_SIZE, StderrTail
+from codex_bridge.transports.stdio import StdioTransport
 from codex_bridge.transports.websocket import TokenFrom, unix_socket, websocket
 from codex_bridge.wire.besides import LOGIN_START, THREAD_READ, LoginParams, ThreadReadParams
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams

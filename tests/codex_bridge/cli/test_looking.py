@@ -129,7 +129,7 @@ def test_a_look_says_that_the_configuration_has_problems(place: Path, command: t
 
 
 def test_doctor_names_what_is_set_and_does_nothing(place: Path) -> None:
-    server = '{ clearEnv: ["HOME", "HTTPS_PROXY"], transport: "unix", requestTimeoutMs: 5 }'
+    server = '{ clearEnv: ["HOME", "HTTPS_PROXY"], authToken: "lantern-1289", requestTimeoutMs: 5 }'
     (place / "openclaw.json").write_text(
         f"{{ plugins: {{ entries: {{ codex: {{ config: {{ appServer: {server} }} }} }} }} }}", encoding="utf-8"
     )
@@ -137,8 +137,7 @@ def test_doctor_names_what_is_set_and_does_nothing(place: Path) -> None:
     at = "plugins.entries.codex.config.appServer"
     assert [check["text"] for check in checks if check["part"] in ("config", "codex") and not check["ok"]] == [
         f"{at}.requestTimeoutMs is 5, but must be a whole number of at least 100; it counts as not written.",
-        f"{at}.transport is set and cannot be kept yet, so no turn starts: Codex is started here and is talked to over "
-        "its stdin and stdout, never over an address; remove it to have that.",
+        f"{at}.authToken is set and does nothing: without appServer.url Codex is started here.",
         f"{at}.clearEnv names HOME, which is passed all the same: Codex finds its files by it.",
     ]
 

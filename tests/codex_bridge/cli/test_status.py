@@ -128,6 +128,7 @@ def test_all_that_is_known_is_shown(place: Path) -> None:
             "tokens": 309,
         },
         "systemPrompt": None,
+        "server": None,
         "problems": [],
     }
     assert (conversation["sessionKey"], conversation["thread"]) == ("agent:pell:telegram:direct:7", "thread-1")
