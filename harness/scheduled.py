@@ -4,9 +4,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
 
 from harness.agent import Agent
+from harness.endings import ending
 from harness.errors import HarnessError, StoreError
 from harness.replies import told
 from harness.store.transcript import Occasion, Spoken
@@ -73,7 +73,7 @@ async def run_job(
         return JobResult(JobStatus.FAILED, error=str(error))
     result = await turn.result()
     if result.outcome is not Outcome.ANSWERED:
-        return JobResult(JobStatus.FAILED, error=result.error or UNSAID[result.outcome], result=result)
+        return JobResult(JobStatus.FAILED, error=ending(result, "scheduled run"), result=result)
     text = told(result.text)
     if not text:
         return JobResult(JobStatus.SILENT, result=result)
@@ -89,11 +89,3 @@ async def run_job(
         except StoreError as error:
             logger.warning("%s will not know what %s told it: %s", job.chat, job.session_key, error)
     return JobResult(JobStatus.TOLD, text, result=result)
-
-
-UNSAID: Final = {
-    Outcome.EMPTY: "The scheduled run ended without an answer.",
-    Outcome.INTERRUPTED: "The scheduled run was stopped.",
-    Outcome.FAILED: "The scheduled run failed.",
-    Outcome.LOST: "The backend stopped in the middle of the scheduled run.",
-}

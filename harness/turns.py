@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from harness.asks import ApprovalAsked, AskSettled, QuestionAsked
 from harness.layers import Composition
 from harness.lean_values import dataclass
 from harness.tools import Tool
@@ -73,7 +74,10 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextRetracted:
-    """What was streamed of this message will not be part of the answer: the stream broke and is tried again."""
+    """What was streamed of this message is void: the stream broke and is tried again, or it was no answer after all.
+
+    Whatever of it counts is told anew.
+    """
 
     item: str
 
@@ -121,15 +125,26 @@ class CommandStarted:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """The next piece of a command's output; may cut a line."""
+    """The next piece of a command's output; may cut a line.
+
+    A backend may tell a part of the output while the command runs, and all of it at its end.
+    """
 
     item: str
     text: str
+    whole: bool = False
+    """Whether this is all of the output, in place of what was told of it before."""
+    omitted: int = 0
+    """How many bytes are missing from the middle, where `text` says so, because nobody read them in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandFinished:
-    """A command is over: "completed", "failed" or "declined"."""
+    """A command is over: "completed", "failed" or "declined".
+
+    Or the turn is over before it: "running" for one that goes on behind the turn, and "unknown" for one of which nobody
+    can tell any more.
+    """
 
     item: str
     command: str
@@ -147,8 +162,19 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesChanging:
+    """Files are about to be changed, unless somebody declines it."""
+
+    item: str
+    changes: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FilesChanged:
-    """Files were changed, or were not because it was declined: "completed", "failed" or "declined"."""
+    """Files were changed, or were not because it was declined: "completed", "failed" or "declined".
+
+    "unknown" when the turn ended before that was told.
+    """
 
     item: str
     status: str
@@ -169,7 +195,8 @@ class ToolFinished:
 
     item: str
     name: str
-    succeeded: bool
+    succeeded: bool | None
+    """None when the turn ended before that was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +219,21 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class UsageCounted:
-    """What the turn has used so far, and the model's window if it is known."""
+    """What the turn has used so far, and how full the conversation is."""
 
     usage: Usage
     context_window: int | None
+    """Tokens that the model takes in at most; None when nobody says."""
+    context_used: int | None = None
+    """Tokens that the conversation holds by now: the model's last request and its answer, not what all of them together
+    used. None while that is not known, as after a compaction that nobody has counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionStarted:
+    """The conversation is being summarised to make room."""
+
+    item: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +241,8 @@ class Compacted:
     """The conversation was summarised to make room."""
 
     item: str
+    succeeded: bool = True
+    """False when that came to no end within the turn: nothing was summarised as far as is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +286,8 @@ class Failure(Enum):
     """The provider or the backend did not accept the request."""
     CONTEXT = "context"
     """The conversation does not fit into the model's window."""
+    LENGTH = "length"
+    """The answer is longer than the model says at once."""
     POLICY = "policy"
     """A rule of the provider, or of the account's owner, forbids it."""
     SANDBOX = "sandbox"
@@ -277,6 +319,20 @@ class EndedBy(Enum):
     """The gateway is going down."""
     LOSS = "loss"
     """The backend went away."""
+
+
+class Silence(Enum):
+    """What an answerless turn did instead."""
+
+    NOTHING = "nothing"
+    REASONING = "reasoning"
+    """It thought, and said none of it."""
+    PLAN = "plan"
+    """It made a plan."""
+    TOOLS = "tools"
+    """It worked, with commands or tools."""
+    COMMENTARY = "commentary"
+    """It spoke of its work, and not to whoever asked."""
 
 
 class CommandAction(Enum):
@@ -346,6 +402,17 @@ class TurnResult:
     """When the limit that ended it is lifted, in Unix seconds; None when there is none, or nobody said when."""
     ended_by: EndedBy = EndedBy.ITSELF
     """Who or what ended it."""
+    silence: Silence | None = None
+    """What a turn that ended empty did; None for every other one."""
+    context_used: int | None = None
+    """Tokens that the conversation holds, see `UsageCounted`; None when that is not known."""
+    context_window: int | None = None
+    """Tokens that the model takes in at most; None when nobody says."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether `text` may be only a part of an answer: it was said by a turn that did not come to its end."""
+        return bool(self.text) and self.outcome is not Outcome.ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,10 +447,15 @@ TurnEvent: TypeAlias = (
     | CommandStarted
     | CommandOutput
     | CommandFinished
+    | FilesChanging
     | FilesChanged
     | ToolStarted
     | ToolFinished
+    | ApprovalAsked
+    | QuestionAsked
+    | AskSettled
     | UsageCounted
+    | CompactionStarted
     | Compacted
     | SubagentStarted
     | SubagentFinished
@@ -398,7 +470,10 @@ class RunningTurn(Protocol):
     def events(self) -> AsyncIterator[TurnEvent]:
         """Stream what happens, up to and with `Finished`. May be iterated once.
 
-        A reader that lags gets neighbouring pieces of one text joined, and loses nothing.
+        A reader that lags gets neighbouring pieces of one text joined, and only the last of several counts of usage. It
+        loses nothing but the middle of a command's output that is longer than `harness.outputs.MOST_OUTPUT`, and
+        `CommandOutput.omitted` says how much. Whatever was told as begun is told as over, at the latest right before
+        `Finished`.
         """
         ...
 

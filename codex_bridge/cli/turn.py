@@ -32,6 +32,7 @@ from codex_bridge.loopback.script import Action, say
 from codex_bridge.masking import mask
 from codex_bridge.turn import CodexTurn
 from harness.channels import telegram
+from harness.endings import ending
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
 from harness.replies import may_become_silence, told
@@ -70,16 +71,8 @@ def command(
     if as_json:
         print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))
     elif result.outcome is not Outcome.ANSWERED:
-        print(f"codex-bridge: {said(result.error or _UNSAID[result.outcome])}", file=sys.stderr)
+        print(f"codex-bridge: {said(ending(result))}", file=sys.stderr)
     raise typer.Exit(0 if result.outcome is Outcome.ANSWERED else 1)
-
-
-_UNSAID = {
-    Outcome.EMPTY: "The agent ended its turn without an answer.",
-    Outcome.INTERRUPTED: "The turn was stopped.",
-    Outcome.FAILED: "The turn failed.",
-    Outcome.LOST: "Codex stopped in the middle of this turn.",
-}
 
 
 SILENT: Final = "[The agent chose to say nothing.]"
@@ -94,6 +87,9 @@ def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
         "result": {
             "outcome": result.outcome.value,
             "error": said(result.error),
+            "failure": result.failure.value if result.failure is not None else None,
+            "retryAt": result.retry_at,
+            "endedBy": result.ended_by.value,
             "detail": mask(result.detail),
             "thread": result.conversation,
             "turn": result.turn,

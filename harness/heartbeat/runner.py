@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from harness.agent import Agent, Beat
 from harness.clock import time_lines
+from harness.endings import ending
 from harness.errors import THE_LOG, HarnessError, StoreError
 from harness.heartbeat.events import (
     Alert,
@@ -278,7 +279,7 @@ class HeartbeatRunner(Generic[TurnT]):
         if heard.result.outcome is Outcome.INTERRUPTED and not answered and self._busy(place).person:
             return GaveWay(settings.id, self._now() + SOON)
         if heard.result.outcome not in (Outcome.ANSWERED, Outcome.EMPTY) and not answered:
-            return self._failed(heard.result.error or _UNSAID[heard.result.outcome], heard.result.detail)
+            return self._failed(ending(heard.result, "heartbeat"), heard.result.detail)
         return await self._conclude(found, run, place, heard)
 
     async def _listen(self, beat: Beat[TurnT]) -> "_Heard":
@@ -409,8 +410,3 @@ REWRITTEN: Final = (
     "The heartbeat's prompt or HEARTBEAT.md names a way to end a heartbeat that this agent does not have; "
     "the model was told the other one."
 )
-_UNSAID: Final = {
-    Outcome.INTERRUPTED: "The heartbeat was stopped.",
-    Outcome.FAILED: "The heartbeat failed.",
-    Outcome.LOST: "The backend stopped in the middle of the heartbeat.",
-}

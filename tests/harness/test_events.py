@@ -4,7 +4,9 @@ import anyio
 import pytest
 
 from harness.events import EventBuffer
+from harness.outputs import MOST_OUTPUT, MOST_OUTPUTS
 from harness.turns import (
+    CommandFinished,
     CommandOutput,
     CommandStarted,
     Commentary,
@@ -14,6 +16,8 @@ from harness.turns import (
     TextDelta,
     TurnEvent,
     TurnResult,
+    Usage,
+    UsageCounted,
 )
 
 END = Finished(TurnResult(Outcome.ANSWERED, "ab"))
@@ -117,3 +121,77 @@ async def test_a_second_reader_is_refused_and_takes_nothing_away() -> None:
     assert await read(buffer) == [END]
     with pytest.raises(RuntimeError, match="the events of a turn can be read once"):
         await read(buffer)
+
+
+async def test_a_command_that_prints_without_end_takes_no_more_than_its_share_when_nobody_reads() -> None:
+    """A slow consumer loses nothing but the middle of that, and is told how much."""
+    buffer = EventBuffer()
+    megabyte = "x" * 999_999 + "\n"
+    buffer.push(TextDelta("m", "Before."))
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            buffer.push(CommandOutput("c", "".join(megabyte)))
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    for event in (CommandOutput("c", "the end\n"), CommandFinished("c", "yes", "completed", 0), END):
+        buffer.push(event)
+    before, output, *after = await read(buffer)
+    assert held < 3 * MOST_OUTPUT
+    assert (before, after) == (TextDelta("m", "Before."), [CommandFinished("c", "yes", "completed", 0), END])
+    omitted = 100_000_000 + len("the end\n") - MOST_OUTPUT
+    assert isinstance(output, CommandOutput)
+    assert (output.item, output.whole, output.omitted) == ("c", False, omitted)
+    head, marker, *tail = output.text.splitlines()
+    assert (head, marker, tail[-1]) == ("x" * (MOST_OUTPUT // 2), f"[{omitted:,} bytes not shown]", "the end")
+    assert len(output.text.encode()) == MOST_OUTPUT + len(f"\n{marker}\n")
+
+
+async def test_the_output_of_very_many_commands_is_bounded_too_and_the_newest_is_kept() -> None:
+    buffer, piece = EventBuffer(), "y" * (MOST_OUTPUT // 2)
+    count = 4 * MOST_OUTPUTS // len(piece)
+    for number in range(count):
+        buffer.push(CommandOutput(f"c{number}", piece))
+        buffer.push(CommandFinished(f"c{number}", "yes", "completed", 0))
+    buffer.push(END)
+    events = [event for event in await read(buffer) if isinstance(event, CommandOutput)]
+    assert [event.item for event in events] == [f"c{number}" for number in range(count)]
+    kept = [event for event in events if not event.omitted]
+    assert kept == events[-len(kept) :]
+    assert len(kept) * len(piece) == MOST_OUTPUTS + len(piece)
+    assert {event.text for event in events[: -len(kept)]} == {f"\n[{len(piece):,} bytes not shown]\n"}
+
+
+async def test_the_output_of_commands_that_run_at_the_same_time_is_joined_for_each() -> None:
+    buffer = EventBuffer()
+    for _ in range(20_000):
+        buffer.push(CommandOutput("a", "1"))
+        buffer.push(CommandOutput("b", "2"))
+    buffer.push(END)
+    assert await read(buffer) == [CommandOutput("a", "1" * 20_000), CommandOutput("b", "2" * 20_000), END]
+
+
+async def test_all_of_an_output_takes_the_place_of_the_pieces_that_nobody_read() -> None:
+    buffer = EventBuffer()
+    for event in (CommandOutput("c", "half of"), CommandOutput("c", "all of it", whole=True), CommandOutput("c", "!")):
+        buffer.push(event)
+    buffer.push(END)
+    assert await read(buffer) == [CommandOutput("c", "all of it!", whole=True), END]
+
+
+async def test_an_output_is_cut_between_characters() -> None:
+    buffer = EventBuffer()
+    buffer.push(CommandOutput("c", "a" + "\u20ac" * MOST_OUTPUT))
+    buffer.push(END)
+    output = (await read(buffer))[0]
+    assert isinstance(output, CommandOutput)
+    assert set(output.text) == set(f"a\u20ac\n[{output.omitted:,} bytes not shown]")
+
+
+async def test_of_several_counts_in_a_row_the_last_one_says_it_all() -> None:
+    buffer = EventBuffer()
+    counts = [UsageCounted(Usage(number), 100, number) for number in range(1, 6)]
+    for event in (*counts[:3], Notice("then"), *counts[3:], END):
+        buffer.push(event)
+    assert await read(buffer) == [counts[2], Notice("then"), counts[4], END]

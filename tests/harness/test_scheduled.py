@@ -94,7 +94,10 @@ async def test_a_job_may_stay_silent(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("result", "error"),
     [
-        (replace(OK, outcome=Outcome.EMPTY, text=""), "The scheduled run ended without an answer."),
+        (
+            replace(OK, outcome=Outcome.EMPTY, text=""),
+            "No response was produced: the scheduled run ended without an answer.",
+        ),
         (replace(OK, outcome=Outcome.FAILED, error="No model."), "No model."),
         (replace(OK, outcome=Outcome.INTERRUPTED), "The scheduled run was stopped."),
         (replace(OK, outcome=Outcome.LOST), "The backend stopped in the middle of the scheduled run."),
