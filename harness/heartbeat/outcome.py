@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import assert_never
 
-from harness.heartbeat.ack import AckMode, strip_heartbeat_token
+from harness.heartbeat.ack import AckMode
 from harness.heartbeat.response import HeartbeatAnswer
 from harness.heartbeat.skips import SkipReason
-from harness.replies import is_silence
+from harness.replies.silence import told
 from harness.settings.heartbeat import ACK_MAX_CHARS, Visibility
 
 DUPLICATE_WINDOW = timedelta(hours=24)
@@ -108,18 +108,13 @@ def _told(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> tuple[s
             return "", "", True
         case HeartbeatAnswer():
             # The tool's own word counts, however short; only a stray token is taken off.
-            text = _unless_silent(strip_heartbeat_token(answer.message).text)
+            text = told(answer.message).strip()
             return text, "", not text
         case TextAnswer(text, reasoning):
-            stripped = strip_heartbeat_token(text, mode=AckMode.HEARTBEAT, ack_max_chars=facts.ack_max_chars)
-            told = _unless_silent(stripped.text)
-            return told, reasoning.strip(), not told and (stripped.stripped or bool(stripped.text))
+            text = told(answer.text, mode=AckMode.HEARTBEAT, ack_max_chars=facts.ack_max_chars).strip()
+            return text, reasoning.strip(), not text and bool(answer.text.strip())
         case _:
             assert_never(answer)
-
-
-def _unless_silent(text: str) -> str:
-    return "" if is_silence(text) else text
 
 
 def _quiet(facts: DeliveryFacts, *, acknowledged: bool) -> Verdict:

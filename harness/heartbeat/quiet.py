@@ -82,7 +82,7 @@ _KEEP: tuple[tuple[str, Callable[[QuietEvidence], bool]], ...] = (
     ("it started other agents", lambda seen: seen.children > 0),
     ("it changed something", lambda seen: bool(seen.effects)),
     # A heartbeat reads HEARTBEAT.md by a command, so commands that only look are no reason to keep it.
-    ("it ran a command that may have changed something", lambda seen: not all(map(_only_looks, seen.commands))),
+    ("it ran a command that may have changed something", lambda seen: not all(map(is_harmless, seen.commands))),
     (
         "taking it back would cost more than it frees",
         lambda seen: seen.returning_units > 0 and seen.returning_units >= seen.removed_units,
@@ -99,6 +99,7 @@ def judge_quiet(evidence: QuietEvidence) -> QuietVerdict:
     return QuietVerdict(True, "it had nothing to tell and changed nothing")
 
 
-def _only_looks(command: Command) -> bool:
+def is_harmless(command: Command) -> bool:
+    """Whether a command surely changed nothing."""
     understood = bool(command.actions) and _HARMLESS.issuperset(command.actions)
     return understood and command.over and only_looks(command.text)

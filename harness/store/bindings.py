@@ -39,6 +39,11 @@ class Bindings:
         self._unsure: set[str] = set()
         """Chats of which it may be another one, since a write ended otherwise than it should."""
 
+    @property
+    def database(self) -> Database:
+        """The file, for what else is kept in it, see `harness.store.deliveries`."""
+        return self._database
+
     def take_notices(self) -> list[str]:
         """What became of the store, in sentences that nobody was told yet."""
         told = self._database.notices[:]

@@ -42,6 +42,37 @@ CREATE TABLE transcript (
     PRIMARY KEY (session_key, seq)
 ) WITHOUT ROWID
 """
+_DELIVERIES: Final = """
+CREATE TABLE deliveries (
+    seq INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    session_key TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    arrived_at REAL NOT NULL,
+    payload TEXT NOT NULL,
+    state TEXT NOT NULL,
+    lead TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    conversation TEXT NOT NULL DEFAULT '',
+    turn TEXT NOT NULL DEFAULT '',
+    ending TEXT NOT NULL DEFAULT '',
+    settled_at REAL NOT NULL DEFAULT 0
+)
+"""
+_OPEN_DELIVERIES: Final = "CREATE INDEX open_deliveries ON deliveries (lead) WHERE state != 'settled'"
+_OUTBOUND: Final = """
+CREATE TABLE outbound (
+    lead TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    state TEXT NOT NULL,
+    sent_as TEXT NOT NULL DEFAULT '',
+    repeats INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (lead, place)
+) WITHOUT ROWID
+"""
 _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1: stores of before have no version, and no column for what a conversation was told of edited files.
     (
@@ -63,11 +94,17 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     ),
     # 4: what a conversation was told under names, to be contradicted when it ends.
     ("ALTER TABLE bindings ADD COLUMN said TEXT NOT NULL DEFAULT ''",),
+    # 5: what came in, and what became of it.
+    (_DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND),
 )
 """What brings a store of version N - 1 to version N."""
+_ALL: Final = (_BINDINGS, _TRANSCRIPT, _DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND)
+"""What makes a new one."""
 _CHECKS: Final = (
     "SELECT backend, session_key, conversation, loading, used_at FROM bindings LIMIT 0",
     "SELECT session_key, seq, answered FROM transcript LIMIT 0",
+    "SELECT key, lead, owner, settled_at FROM deliveries LIMIT 0",
+    "SELECT lead, place, sent_as FROM outbound LIMIT 0",
 )
 """What only tables of ours understand."""
 VERSION: Final = len(_MIGRATIONS)
@@ -75,9 +112,14 @@ VERSION: Final = len(_MIGRATIONS)
 
 WHOLE_BINDING: Final = "typeof(heard) = 'integer' AND typeof(used_at) IN ('integer', 'real')"
 """What holds of a row of `bindings` unless somebody else wrote there; a text may be any."""
+WHOLE_DELIVERY: Final = "typeof(arrived_at) IN ('integer', 'real') AND typeof(settled_at) IN ('integer', 'real')"
+WHOLE_OUTBOUND: Final = "typeof(place) = 'integer' AND typeof(repeats) = 'integer'"
+"""The same of `deliveries` and `outbound`."""
 _WHOLE: Final = (
     ("bindings", WHOLE_BINDING),
     ("transcript", "typeof(seq) = 'integer' AND typeof(said_at) IN ('integer', 'real')"),
+    ("deliveries", WHOLE_DELIVERY),
+    ("outbound", WHOLE_OUTBOUND),
 )
 
 
@@ -101,7 +143,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         if version > VERSION:
             raise NewerStoreError(path)
         known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'bindings'").fetchone()
-        statements = _MIGRATIONS[version:] if known else ((_BINDINGS, _TRANSCRIPT),)
+        statements = _MIGRATIONS[version:] if known else (_ALL,)
         for statement in (each for step in statements for each in step):
             connection.execute(statement)
         for statement in _CHECKS:

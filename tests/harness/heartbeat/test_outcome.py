@@ -35,7 +35,7 @@ def by_tool(*, notify: bool, text: str = "") -> HeartbeatAnswer:
         (TextAnswer(f"HEARTBEAT_OK\n\n{ALERT}"), QUIET),
         (TextAnswer("NO_REPLY"), QUIET),
         (TextAnswer(" no_Reply\n"), QUIET),
-        (TextAnswer("NO_REPLY is what I would say."), Verdict(Status.ALERT, "NO_REPLY is what I would say.")),
+        (TextAnswer("NO_REPLY is what I would say."), Verdict(Status.ALERT, "is what I would say.")),
         (by_tool(notify=True, text="NO_REPLY"), QUIET),
         (by_tool(notify=False), QUIET),
         (by_tool(notify=True, text="HEARTBEAT_OK"), QUIET),

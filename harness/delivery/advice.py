@@ -1,0 +1,160 @@
+"""What a start does about the messages that the process before it left open.
+
+Pure:
+
+    state    | what the harness finds         | advice
+    ---------+--------------------------------+-------------------------------------------------------
+    any      | (this process is at it)        | `Nothing`
+    ADMITTED | (not asked)                    | `RunNow`; one that is too old, or not kept whole: `Notice`
+    RUNNING  | its turn never began           | the same
+    RUNNING  | its turn ended                 | `DeliverLate`, or `Nothing` where the agent chose silence
+    RUNNING  | its turn broke off             | `DeliverLate` with what exists of the answer, or `Notice`
+    RUNNING  | its turn still runs            | `Nothing`, for now
+    RUNNING  | nobody knows                   | `Notice`
+    ANSWERED | (not asked)                    | `DeliverLate` with the texts that are left
+
+Nothing that may have begun runs a second time.
+"""
+
+from enum import Enum
+from typing import Final, Protocol, TypeAlias
+
+from harness.lean_values import dataclass
+from harness.replies.gate import Say, Silent, decide
+from harness.store.admitted import Ending, OpenDelivery, Outbound, Sending, State
+from harness.turns import TurnResult
+
+STALE: Final = 24 * 3600.0
+"""Seconds after which a message that nobody began with is not run any more: by then it means something else."""
+BROKE_OFF: Final = (
+    "The gateway was restarted while it was at this; nobody can say how far it came, and it was not begun again."
+)
+"""What a chat is told of a turn that may have done something, and left no answer."""
+TOO_OLD: Final = "The gateway was down when this came in; it is too old to be begun with now."
+NOT_KEPT: Final = "The gateway was restarted before it began with this; please send it again."
+
+
+class Fate(Enum):
+    """What became of a turn that an earlier process began, where there is no result to tell."""
+
+    NEVER_BEGAN = "never began"
+    """The backend surely does not have it."""
+    RUNNING = "running"
+    """It is still on its way, on a backend that outlived the gateway."""
+    UNKNOWN = "unknown"
+    """It may have begun, and nothing more is known."""
+
+
+Found: TypeAlias = TurnResult | Fate
+
+
+class Reconciler(Protocol):
+    """A backend that looks up what became of turns that an earlier process began."""
+
+    async def reconcile(self, session_key: str, conversation: str, turn: str, message_key: str) -> Found:
+        """Say what became of a turn. Runs nothing, and raises nothing: what cannot be looked up is unknown.
+
+        Args:
+            session_key: The conversation that it belongs to.
+            conversation: The backend's id of that; empty when it is not known.
+            turn: The backend's id of the turn; empty when it is not known.
+            message_key: See `TurnRequest.message_key`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverLate:
+    """Send these."""
+
+    texts: tuple[Outbound, ...]
+    """With the places and the channel's ids that they have already."""
+    conversation: str = ""
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Say this one sentence: there is no answer, and it is not tried again."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunNow:
+    """Take the messages in as if they came in now: nothing has begun with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing is to be done."""
+
+    reason: str
+    """A few words for the operator."""
+    ending: Ending | None = None
+    """How it is settled; None for one that stays open."""
+
+
+Advice: TypeAlias = DeliverLate | Notice | RunNow | Nothing
+
+
+def must_ask(delivery: OpenDelivery) -> bool:
+    """Whether the backend has to be asked what became of the turn."""
+    return not delivery.ours and delivery.state is State.RUNNING
+
+
+def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: float = STALE) -> Advice:
+    """Say what to do about messages that were left open.
+
+    Args:
+        delivery: The messages.
+        found: What the backend says of their turn; None where it was not asked, see `must_ask`.
+        now: Unix seconds.
+        stale: See `STALE`.
+    """
+    if delivery.ours:
+        return Nothing("it is being worked on")
+    match delivery.state:
+        case State.ADMITTED:
+            return _run(delivery, now - stale)
+        case State.RUNNING:
+            return _by_turn(delivery, found, now - stale)
+        case State.ANSWERED:
+            left = tuple(each for each in delivery.outbound if each.text and each.state is not Sending.SENT)
+            return DeliverLate(left) if left else Nothing("everything was sent", Ending.SENT)
+        case State.SETTLED:
+            return Nothing("it is settled")
+
+
+def _run(delivery: OpenDelivery, oldest: float) -> Advice:
+    if any(not each.payload for each in delivery.inbound):
+        return Notice(NOT_KEPT)
+    return Notice(TOO_OLD) if delivery.inbound[-1].arrived_at < oldest else RunNow()
+
+
+def _by_turn(delivery: OpenDelivery, found: Found | None, oldest: float) -> Advice:
+    match found:
+        case TurnResult():
+            reply = decide(found)
+            if isinstance(reply, Silent):
+                return Nothing("the agent chose to say nothing", Ending.SILENT) if reply.chosen else Notice(BROKE_OFF)
+            return _late(delivery, reply, found)
+        case Fate.NEVER_BEGAN:
+            return _run(delivery, oldest)
+        case Fate.RUNNING:
+            return Nothing("its turn still runs")
+        case Fate.UNKNOWN | None:
+            return Notice(BROKE_OFF)
+
+
+def _late(delivery: OpenDelivery, reply: Say, found: TurnResult) -> Advice:
+    if reply.notice:
+        return Notice(reply.texts[0])
+    shown = {each.place: each for each in delivery.outbound}
+    texts = tuple(Outbound(delivery.lead, at, text, *_of(shown.get(at))) for at, text in enumerate(reply.texts))
+    return DeliverLate(texts, found.conversation, found.turn)
+
+
+def _of(shown: Outbound | None) -> tuple[Sending, str, int]:
+    """How far a place got: a preview may stand there already."""
+    return (Sending.PLANNED, "", 0) if shown is None else (shown.state, shown.sent_as, shown.repeats)

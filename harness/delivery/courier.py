@@ -1,0 +1,192 @@
+"""Brings what a turn says to its chat: shows it while it is said, delivers it once, and writes down each step.
+
+The ledger is written before and after each step (`harness.store.deliveries`). A store that fails keeps no answer back;
+that a restart would not know of it is told once. The deliveries of one chat keep their order, and those of another chat
+wait for none of them.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import anyio
+
+from harness.delivery.outbox import Outbox
+from harness.delivery.posting import GaveUpError, Posting
+from harness.delivery.showing import Showing
+from harness.lean_values import dataclass
+from harness.replies.gate import Reply, Say, Silent, decide
+from harness.store.admitted import Ending, Inbound, Outbound
+from harness.store.deliveries import Deliveries
+from harness.turns import Failure, Finished, RunningTurn, Trigger, TurnEvent, TurnResult
+
+WAITS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds between the tries to send a text; after the last one it waits for the next start."""
+SEND_DEADLINE: Final = 30.0
+"""Seconds for one call of the channel."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What became of a turn's answer."""
+
+    result: TurnResult
+    reply: Reply
+    ending: Ending | None
+    """How its messages were settled; None: they are open, and the next start sees to them."""
+
+
+class Courier:
+    """Delivers for one agent.
+
+    Args:
+        deliveries: The ledger.
+        outbox: The way to the chats.
+        tell: Hears, in one sentence, of what a person who runs the gateway should know.
+        waits: Seconds between the tries to send a text.
+        deadline: Seconds for one call of the channel.
+        now: Seconds of a clock that only goes forward.
+        sleep: Waits for a number of seconds.
+    """
+
+    def __init__(
+        self,
+        deliveries: Deliveries,
+        outbox: Outbox,
+        *,
+        tell: Callable[[str], None] = logger.warning,
+        waits: Sequence[float] = WAITS,
+        deadline: float = SEND_DEADLINE,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._deliveries = deliveries
+        self._outbox = outbox
+        self._posting = Posting(deliveries, outbox, tell=tell, waits=waits, deadline=deadline, sleep=sleep)
+        self._now = now
+        self._sleep = sleep
+        self._order: dict[tuple[str, str], anyio.Lock] = {}
+
+    async def carry(
+        self,
+        turn: RunningTurn,
+        lead: Inbound,
+        *,
+        trigger: Trigger = Trigger.CHAT,
+        show: bool = True,
+        hear: Callable[[TurnEvent], None] | None = None,
+    ) -> Carried:
+        """See a turn to its end, and deliver what it says. For a task of its own, as a channel may take its time.
+
+        The messages that it answers are in the ledger as running under `lead`, see `Deliveries.admit` and `.begin`.
+
+        Args:
+            turn: The turn; nobody else reads its events.
+            lead: The message that the turn is named after, which it answers.
+            trigger: Why it runs.
+            show: Show the answer while it is said, where the channel can edit. What then turns out to be silence is
+                taken back where the channel can do that, so this is not for a chat in which silence is usual.
+            hear: Hears every event, as it comes.
+        """
+        showing = None
+        if show and trigger is Trigger.CHAT and self._outbox.can(lead.channel).edits:
+            showing = Showing(self._posting, lead, now=self._now, sleep=self._sleep)
+        if showing is None and hear is None:
+            result = await turn.result()
+        else:
+            result = await _followed(turn, showing, hear)
+        reply = decide(result, trigger)
+        if result.failure is Failure.SHUTDOWN:
+            return Carried(result, reply, None)  # the next start looks what became of it
+        match reply:
+            case Say(texts=texts):
+                ending = await self._say(lead, texts, result, showing)
+            case Silent(chosen=chosen):
+                if chosen and showing is not None and showing.stands.sent_as:
+                    await self._posting.withdraw(lead, showing.stands)
+                ending = Ending.SILENT if chosen else Ending.STOPPED
+                await self._posting.keep(self._deliveries.settle(lead.key, ending))
+        return Carried(result, reply, ending)
+
+    async def late(
+        self, lead: Inbound, texts: Sequence[Outbound], *, conversation: str = "", turn: str = ""
+    ) -> Ending | None:
+        """Deliver what an earlier process did not. May be called again after it was cut off.
+
+        Args:
+            lead: The message that they answer.
+            texts: The texts, with the places and the channel's ids that they have already.
+            conversation: The backend's id of the conversation, as far as it is known.
+            turn: The backend's id of the turn.
+
+        Returns:
+            How the messages were settled; None when they are open still.
+        """
+        words = [each.text for each in texts]
+        write = self._deliveries.answer(lead.key, words, first=texts[0].place, conversation=conversation, turn=turn)
+        await self._posting.keep(write)
+        return await self._deliver(lead, texts)
+
+    async def _say(
+        self, lead: Inbound, texts: tuple[str, ...], result: TurnResult, showing: Showing | None
+    ) -> Ending | None:
+        write = self._deliveries.answer(lead.key, texts, conversation=result.conversation, turn=result.turn)
+        await self._posting.keep(write)
+        first, *rest = (Outbound(lead.key, at, text) for at, text in enumerate(texts))
+        shown = ""
+        if showing is not None:
+            stands, shown = showing.stands, showing.text
+            first = Outbound(lead.key, 0, first.text, stands.state, stands.sent_as)
+            if first.text != shown:
+                await showing.rest()
+        return await self._deliver(lead, [first, *rest], shown=shown)
+
+    async def _deliver(self, lead: Inbound, texts: Sequence[Outbound], *, shown: str = "") -> Ending | None:
+        """Send texts that the ledger has; `shown` is what the first one's message shows already."""
+        chat = (lead.channel, lead.chat)
+        order = self._order.setdefault(chat, anyio.Lock(fast_acquire=True))
+        try:
+            async with order:
+                for text, after in zip(texts, [*texts[1:], None], strict=True):
+                    stands = bool(text.sent_as) and text.text == shown
+                    try:
+                        sent_as = text.sent_as if stands else await self._posting.post(lead, text)
+                    except GaveUpError as error:
+                        return await self._give_up(lead, text, error)
+                    then = after.place if after is not None else None
+                    write = self._deliveries.sent(lead.key, text.place, sent_as, then=then, last=after is None)
+                    await self._posting.keep(write)
+        finally:
+            if not order.locked():
+                self._order.pop(chat, None)
+        return Ending.SENT
+
+    async def _give_up(self, lead: Inbound, text: Outbound, error: GaveUpError) -> Ending | None:
+        where = f"{lead.channel} {lead.chat}"
+        perhaps = " as far as is known" if error.in_doubt else ""
+        if error.for_good:
+            self._posting.tell(f"An answer to {where} was not delivered{perhaps}, and is not tried again.")
+            await self._posting.keep(self._deliveries.settle(lead.key, Ending.UNDELIVERABLE))
+            return Ending.UNDELIVERABLE
+        self._posting.tell(f"An answer to {where} was not delivered{perhaps}; the next start tries it again.")
+        write = self._deliveries.fail(lead.key, text.place, in_doubt=error.in_doubt, repeats=error.repeats)
+        await self._posting.keep(write)
+        return None
+
+
+async def _followed(turn: RunningTurn, showing: Showing | None, hear: Callable[[TurnEvent], None] | None) -> TurnResult:
+    """Read a turn's events to the end, and show its answer meanwhile."""
+    async with anyio.create_task_group() as group:
+        async for event in turn.events():
+            if hear is not None:
+                hear(event)
+            if isinstance(event, Finished):
+                if showing is not None:
+                    showing.end()
+                return event.result
+            if showing is not None and showing.see(event):
+                group.start_soon(showing.run)
+    raise AssertionError("a turn always ends with Finished")

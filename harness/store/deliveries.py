@@ -1,0 +1,373 @@
+"""The delivery ledger: which messages came in, which turn answers them, and what of the answer reached the chat.
+
+In the database of `harness.store.bindings`, which one process owns. Every step is written before and after it is taken,
+each in one short transaction, so that whatever ends the process leaves a row that says what is left to be done. A write
+that fails is kept and made up for with the next one that works.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+from uuid import uuid4
+
+from harness.errors import StoreError
+from harness.lean_values import dataclass
+from harness.store.admitted import Admission, Ending, Inbound, OpenDelivery, Outbound, Sending, State
+from harness.store.database import Database
+from harness.store.schema import WHOLE_DELIVERY, WHOLE_OUTBOUND, tolerant
+
+PRUNE_EVERY: Final = 64
+"""Settled messages after which those that are too many or too old are deleted."""
+MOST_OWED: Final = 1_000
+"""Writes that are made up for; a store that is away for longer loses the oldest of them."""
+
+Value = TypeVar("Value")
+
+_ADMIT: Final = (
+    "INSERT INTO deliveries (key, session_key, channel, chat, message_id, arrived_at, payload, state, lead, owner)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
+)
+_TAKE_OVER: Final = "UPDATE deliveries SET state = ?, owner = ? WHERE key = ? AND state = 'admitted' AND owner != ?"
+_ANSWER: Final = (
+    "UPDATE deliveries SET state = 'answered', owner = ?, conversation = ?, turn = ?"
+    " WHERE lead = ? AND state != 'settled'"
+)
+_PLAN: Final = (
+    "INSERT INTO outbound (lead, place, text, state) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (lead, place) DO UPDATE SET text = excluded.text, state = excluded.state"
+)
+_SENDING: Final = (
+    "INSERT INTO outbound (lead, place, text, state, repeats) VALUES (?, ?, '', 'sending', ?)"
+    " ON CONFLICT (lead, place) DO UPDATE SET state = 'sending', repeats = excluded.repeats"
+)
+_SENT: Final = (
+    "INSERT INTO outbound (lead, place, text, state, sent_as) VALUES (?, ?, '', 'sent', ?)"
+    " ON CONFLICT (lead, place) DO UPDATE SET state = 'sent', sent_as = excluded.sent_as, text = ''"
+)
+_SETTLE: Final = (
+    "UPDATE deliveries SET state = 'settled', ending = ?, settled_at = ?, payload = ''"
+    " WHERE lead = ? AND state != 'settled'"
+)
+_OPEN: Final = (
+    "SELECT key, session_key, channel, chat, message_id, arrived_at, payload, state, lead, owner, conversation, turn"  # noqa: S608 - our own words
+    " FROM deliveries WHERE state != 'settled' AND " + WHOLE_DELIVERY + " ORDER BY seq"
+)
+_OUTBOUND: Final = (
+    "SELECT lead, place, text, state, sent_as, repeats FROM outbound WHERE lead IN"  # noqa: S608 - our own words
+    " (SELECT lead FROM deliveries"
+    " WHERE state != 'settled') AND " + WHOLE_OUTBOUND + " ORDER BY lead, place"
+)
+_TOO_MANY: Final = (
+    "DELETE FROM deliveries WHERE state = 'settled' AND (settled_at < ? OR seq <= (SELECT seq FROM deliveries"
+    " WHERE state = 'settled' ORDER BY seq DESC LIMIT 1 OFFSET ?))"
+)
+_ORPHANS: Final = "DELETE FROM outbound WHERE lead NOT IN (SELECT lead FROM deliveries)"
+_BEGIN: Final = "UPDATE deliveries SET state = 'running', lead = ?, owner = ? WHERE key = ? AND state != 'settled'"
+_GIVE_BACK: Final = (
+    "UPDATE deliveries SET state = 'admitted', lead = key, owner = ? WHERE key = ? AND state = 'running'"
+)
+_RELEASE: Final = (
+    "UPDATE deliveries SET state = 'admitted', lead = key, owner = '' WHERE lead = ? AND state != 'settled'"
+)
+_STATES: Final = {each.value: each for each in State}
+_SENDINGS: Final = {each.value: each for each in Sending}
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryLimits:
+    """How long it is remembered which messages were dealt with, to know one that comes twice."""
+
+    settled: int = 2_000
+    """The last ones."""
+    seconds: float = 7 * 86_400.0
+    """And none that were settled longer ago."""
+    payload: int = 256 * 1024
+    """Characters of what a message takes to be run again; of a longer one nothing is kept."""
+
+
+class Deliveries:
+    """The ledger of one agent.
+
+    Args:
+        database: The store, see `Bindings.database`.
+        limits: How much is kept.
+        now: The time in Unix seconds.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        limits: DeliveryLimits = DeliveryLimits(),  # noqa: B008 - frozen
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._database = database
+        self._limits = limits
+        self._now = now
+        self._owner = uuid4().hex
+        """What tells the rows of this process from those of one that is gone."""
+        self._owed: list[Callable[[sqlite3.Connection], object]] = []
+        self._settled = 0
+
+    async def admit(self, inbound: Inbound, *, running: bool = False) -> Admission:
+        """Take a message in, before anything else is done with it.
+
+        Args:
+            inbound: The message.
+            running: It is given to a harness at once, in a turn that is named after it.
+
+        Raises:
+            StoreError: It could not be kept; a message that comes twice is then not known for one.
+        """
+        state = (State.RUNNING if running else State.ADMITTED).value
+        payload = _clean(inbound.payload) if len(inbound.payload) <= self._limits.payload else ""
+        row = (
+            *(inbound.key, inbound.session_key, inbound.channel, inbound.chat, inbound.message_id, inbound.arrived_at),
+            *(payload, state, inbound.key, self._owner),
+        )
+
+        def write(connection: sqlite3.Connection) -> Admission:
+            if connection.execute(_ADMIT, row).rowcount:
+                return Admission.NEW
+            if connection.execute(_TAKE_OVER, (state, self._owner, inbound.key, self._owner)).rowcount:
+                return Admission.NEW
+            found = connection.execute("SELECT state FROM deliveries WHERE key = ?", (inbound.key,)).fetchone()
+            return Admission.DONE if found[0] == State.SETTLED.value else Admission.OPEN
+
+        return await self._write(write)
+
+    async def begin(self, keys: Sequence[str], lead: str) -> None:
+        """These messages are given to a harness now, or steered into its turn, which is named after `lead`.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        rows = [(lead, self._owner, key) for key in keys]
+        await self._write(lambda connection: connection.executemany(_BEGIN, rows))
+
+    async def give_back(self, keys: Sequence[str]) -> None:
+        """These messages wait again: no harness has them after all.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        rows = [(self._owner, key) for key in keys]
+        await self._write(lambda connection: connection.executemany(_GIVE_BACK, rows))
+
+    async def release(self, lead: str) -> None:
+        """The turn of these messages never began: whoever takes them in next runs them.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        await self._write(lambda connection: connection.execute(_RELEASE, (lead,)))
+
+    async def answer(
+        self, lead: str, texts: Sequence[str], *, first: int = 0, conversation: str = "", turn: str = ""
+    ) -> None:
+        """Keep what the chat is to be told, before it is; the first text is being sent from now on.
+
+        Args:
+            lead: The message that the turn is named after.
+            texts: What is to be sent, in this order.
+            first: The place of the first one; those before it stay as they are.
+            conversation: The backend's id of the conversation.
+            turn: The backend's id of the turn.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        rows = [
+            (lead, first + at, _clean(text), (Sending.PLANNED if at else Sending.SENDING).value)
+            for at, text in enumerate(texts)
+        ]
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(_ANSWER, (self._owner, conversation, turn, lead))
+            connection.executemany(_PLAN, rows)
+
+        await self._write(write)
+
+    async def sending(self, lead: str, place: int, *, repeats: int = 0) -> None:
+        """A text is being sent from now on; without an answer it is the preview of one.
+
+        Args:
+            lead: The message that it answers.
+            place: Which of the texts it is.
+            repeats: How often it was sent once more without anybody knowing whether it was there, this time included.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        await self._write(lambda connection: connection.execute(_SENDING, (lead, place, repeats)))
+
+    async def sent(self, lead: str, place: int, sent_as: str, *, then: int | None = None, last: bool = False) -> None:
+        """The channel has a text.
+
+        Args:
+            lead: The message that it answers.
+            place: Which of the texts it is.
+            sent_as: The channel's id of it.
+            then: The place of the text that is being sent next.
+            last: Nothing else is to be sent: the messages are settled.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        at = self._now()
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(_SENT, (lead, place, sent_as))
+            if then is not None:
+                connection.execute(_SENDING, (lead, then, 0))
+            if last:
+                connection.execute(_SETTLE, (Ending.SENT.value, at, lead))
+
+        await self._write(write)
+        if last:
+            await self._prune()
+
+    async def fail(self, lead: str, place: int, *, in_doubt: bool = False, repeats: int = 0) -> None:
+        """The channel does not take a text for now; it is offered again at the next start.
+
+        Args:
+            lead: The message that it answers.
+            place: Which of the texts it is.
+            in_doubt: Whether it may have been sent all the same.
+            repeats: See `sending`.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        row = ((Sending.SENDING if in_doubt else Sending.FAILED).value, repeats, lead, place)
+        await self._write(
+            lambda connection: connection.execute(
+                "UPDATE outbound SET state = ?, repeats = ? WHERE lead = ? AND place = ?", row
+            )
+        )
+
+    async def settle(self, lead: str, ending: Ending) -> None:
+        """Nothing is to be done any more about the messages of a turn.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        at = self._now()
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(_SETTLE, (ending.value, at, lead))
+            connection.execute("UPDATE outbound SET text = '' WHERE lead = ?", (lead,))
+
+        await self._write(write)
+        await self._prune()
+
+    async def open(self) -> list[OpenDelivery]:
+        """What is left to be done, in the order in which it came in.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        return await self._write(lambda connection: _open(connection, self._owner), owed=False)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], Value], *, owed: bool = True) -> Value:
+        """Do it, after what is owed from before. Every write may be carried out twice and means the same."""
+        before = self._owed[:]
+
+        def all_of_it(connection: sqlite3.Connection) -> Value:
+            for each in before:
+                each(connection)
+            return work(connection)
+
+        try:
+            value = await self._database.run_small(all_of_it if before else work)
+        except StoreError:
+            if owed:
+                self._owed.append(work)
+                del self._owed[:-MOST_OWED]
+            raise
+        if before:
+            done = set(map(id, before))
+            self._owed = [each for each in self._owed if id(each) not in done]
+        return value
+
+    async def _prune(self) -> None:
+        self._settled += 1
+        if self._settled < PRUNE_EVERY:
+            return
+        self._settled = 0
+        oldest, most = self._now() - self._limits.seconds, self._limits.settled
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(_TOO_MANY, (oldest, most))
+            connection.execute(_ORPHANS)
+
+        await self._database.run(write)
+
+
+def open_deliveries_at(path: Path) -> list[OpenDelivery]:
+    """What is left to be done, without taking the store from the process that uses it. Blocks.
+
+    Raises:
+        StoreError: It cannot be read; an empty list means that nothing is left, or that there is no store.
+    """
+    if not path.exists():
+        return []
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            connection.text_factory = tolerant
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'deliveries'").fetchone() is None:
+                return []  # a store of before
+            return _open(connection, "")
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise StoreError(f"The store {path} cannot be read: {error}.") from error
+
+
+def _open(connection: sqlite3.Connection, owner: str) -> list[OpenDelivery]:
+    outbound: dict[str, list[Outbound]] = {}
+    for lead, place, text, state, sent_as, repeats in connection.execute(_OUTBOUND):
+        # A word that nobody knows may stand for one that was sent.
+        each = Outbound(str(lead), place, str(text), _SENDINGS.get(state, Sending.SENDING), str(sent_as), repeats)
+        outbound.setdefault(each.lead, []).append(each)
+    groups: dict[str, list[tuple[object, ...]]] = {}
+    for row in connection.execute(_OPEN):
+        groups.setdefault(str(row[8]), []).append(row)
+    return [_delivery(lead, rows, tuple(outbound.get(lead, ())), owner) for lead, rows in groups.items()]
+
+
+def _delivery(
+    lead: str, rows: Sequence[tuple[object, ...]], outbound: tuple[Outbound, ...], owner: str
+) -> OpenDelivery:
+    named = next((row for row in rows if row[0] == lead), rows[0])
+    return OpenDelivery(
+        # A word that nobody knows may stand for a turn that runs.
+        state=_STATES.get(str(named[7]), State.RUNNING),
+        lead=lead,
+        inbound=tuple(map(_inbound, rows)),
+        ours=bool(owner) and named[9] == owner,
+        conversation=str(named[10]),
+        turn=str(named[11]),
+        outbound=outbound,
+    )
+
+
+def _inbound(row: Iterable[object]) -> Inbound:
+    key, session_key, channel, chat, message_id, arrived_at, payload, *_ = row
+    return Inbound(
+        key=str(key),
+        session_key=str(session_key),
+        channel=str(channel),
+        chat=str(chat),
+        message_id=str(message_id),
+        arrived_at=float(str(arrived_at)),
+        payload=str(payload),
+    )
+
+
+def _clean(text: str) -> str:
+    """The text as the store can hold it: without halves of characters."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
