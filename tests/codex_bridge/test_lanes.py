@@ -498,6 +498,13 @@ def test_a_piece_ends_at_a_line_end_where_there_is_one() -> None:
     assert (first, second) == ("a" * 3_000 + "\n", "b" * 3_000)
 
 
+def test_rules_that_travel_as_a_copy_are_cut_where_codex_reads_them_whole() -> None:
+    long = Composition((layer(LayerName.AGENTS, "- must do it\n" * 10_000),), ())
+    copy, native = plan(long, copied=True), plan(long)
+    assert 19_000 < len(copy.thread_developer) < 22_000
+    assert copy.rules == native.agents_text == long.layers[0].text
+
+
 def test_edited_rules_replace_the_earlier_ones_within_a_limit() -> None:
     assert changed_rules(None) == AGENTS_GONE
     assert changed_rules("New <gateway_x> rules.") == f"{AGENTS_CHANGED}\n\nNew &lt;gateway_x> rules."

@@ -1,5 +1,6 @@
 """Whole turns over every way to reach a server, of ours or of somebody else, and what happens when that way is cut."""
 
+import json
 import os
 import re
 import signal
@@ -8,10 +9,12 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from anyio.abc import ByteReceiveStream, SocketAttribute, SocketStream
 from anyio.streams.text import TextReceiveStream
@@ -28,6 +31,7 @@ from codex_bridge.loopback.script import Action, Reply, Script, Wait, always, sa
 from codex_bridge.orphans import began
 from codex_bridge.process import QUIET, Launch, Source, app_server
 from codex_bridge.providers import Provider
+from codex_bridge.rpc import JsonObject
 from codex_bridge.sources import Listener, ListenerKind, Remote
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
@@ -424,3 +428,132 @@ async def test_somebody_elses_server_without_a_login_says_where_to_sign_in(
         f"The Codex behind {remote.address} is not signed in. Sign it in where it runs with `codex login`, "
         "or from here with `codex-bridge login --agent main --with device-code`."
     )
+
+
+async def test_a_turn_of_another_client_in_our_conversation_is_left_alone(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    def script(request: RecordedRequest) -> Action:
+        return Reply((Wait(anyio.Event()),)) if request.parts()[-1].text == "theirs" else say("Fine.")
+
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(script) as model,
+            elsewhere("unix", codex, state, model.provider) as remote,
+            app_server(remote, on_notification=ignore_all, on_request=refuse_all) as other,
+        ):
+            async with running(remote, model, state, workspace) as play:
+                first = await play.ask("zebra")
+            theirs: JsonObject = {"threadId": first.conversation, "input": [{"type": "text", "text": "theirs"}]}
+            await other.client.raw_call("thread/resume", {"threadId": first.conversation, "excludeTurns": True})
+            await other.client.raw_call("turn/start", theirs)
+            await model.next_request()
+            async with running(remote, model, state, workspace) as play:
+                turn = await play.begin("heron", number="2")
+                second, notices = await turn.result(), await notices_of(turn)
+            read: Any = await other.client.raw_call("thread/read", {"threadId": first.conversation})
+    assert (second.text, second.conversation != first.conversation) == ("Fine.", True)
+    assert read["thread"]["status"]["type"] == "active"
+    assert notices == [
+        "Another client of Codex runs a turn in this conversation; this one runs in a thread of its own."
+    ]
+
+
+async def test_new_variables_of_skills_do_not_end_the_connection_to_somebody_elses_server(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(always(say("Yes."))) as model,
+            elsewhere("unix", codex, state, model.provider) as remote,
+            running(remote, model, state, workspace) as play,
+        ):
+            first = await play.begin("zebra")
+            await first.result()
+            server = await play.harness.ready()
+            told: list[list[str]] = []
+            for number in ("2", "3"):
+                request = replace(first.request, message_key=f"telegram:7:{number}", environment={"HARBOUR": "Vale"})
+                told.append(await notices_of(play.harness.start(request)))
+            same = await play.harness.ready() is server
+    assert (told, same) == (
+        [
+            [
+                "The environment of the agent's skills has changed, and the server is not ours to start anew. "
+                "Only new conversations get it."
+            ],
+            [],
+        ],
+        True,
+    )
+
+
+# as a person configures it
+
+
+def configured(folder: Path, server: dict[str, object]) -> Path:
+    path = folder / "openclaw.json"
+    path.write_text(json.dumps({"plugins": {"entries": {"codex": {"config": {"appServer": server}}}}}), "utf-8")
+    return path
+
+
+def command(*words: str | Path, state: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENCLAW_")}
+    environment |= {"CODEX_BRIDGE_STATE_DIR": str(state / "bridge"), "CODEX_TOKEN": TOKEN}
+    return subprocess.run(
+        [sys.executable, "-m", "codex_bridge", *words], capture_output=True, text=True, env=environment, timeout=LIMIT
+    )
+
+
+UPDATE = Path(__file__).parents[2] / "fixtures" / "scenarios" / "telegram-direct" / "update.json"
+
+
+@pytest.mark.parametrize("kind", ELSEWHERE)
+async def test_the_commands_use_the_server_that_the_configuration_names(
+    kind: str, codex: CodexBinary, state: Path, workspace: Path, tmp_path: Path
+) -> None:
+    ask = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(always(say("Yes."))) as model,
+            elsewhere(kind, codex, state, model.provider) as remote,
+        ):
+            token = {"source": "env", "id": "CODEX_TOKEN"}
+            keys: dict[str, object] = {"transport": kind, "url": remote.address, "authToken": token}
+            config = configured(tmp_path, keys)
+            how = ("--workspace", str(workspace), "--config", str(config), "--json")
+            turn = await ask(partial(command, "turn", "--payload", UPDATE, "--model", MODEL, *how, state=state))
+            doctor = await ask(partial(command, "doctor", *how, state=state))
+            status = await ask(partial(command, "status", *how, state=state))
+            wrong = configured(tmp_path, {**keys, "url": f"unix://{state}/nobody.sock", "transport": "unix"})
+            nobody = await ask(partial(command, "doctor", *how[:2], "--config", wrong, "--json", state=state))
+    assert (turn.returncode, json.loads(turn.stdout)["outbox"][0]["text"], len(model.requests)) == (0, "Yes.", 1)
+    said = [check for check in json.loads(doctor.stdout) if check["text"].startswith("the server at")]
+    version = said[0]["text"].partition("Codex ")[2].partition(",")[0]
+    assert said == [
+        {
+            "part": "codex",
+            "ok": True,
+            "text": f"the server at {remote.address} answers, which somebody else starts: Codex {version}, "
+            "it needs no account.",
+        }
+    ]
+    found = json.loads(status.stdout)
+    assert (found["server"], found["codex"], found["home"]) == (remote.address, None, None)
+    assert [line["backend"] for line in found["conversations"]] == [f"codex@{remote.address}"]
+    assert TOKEN not in f"{turn} {doctor} {status}"
+    silent = [check["text"] for check in json.loads(nobody.stdout) if check["part"] == "codex" and not check["ok"]]
+    assert silent[0].startswith(f"No app-server answers at unix socket {state}/nobody.sock: ")
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_the_commands_start_a_server_that_listens_as_configured(
+    kind: ListenerKind, codex: CodexBinary, state: Path, workspace: Path, tmp_path: Path
+) -> None:
+    config = configured(tmp_path, {"transport": kind, "command": str(codex.path)})
+    how = ("--workspace", str(workspace), "--config", str(config), "--json")
+    turn = command("turn", "--payload", UPDATE, "--loopback", *how, state=state)
+    doctor = command("doctor", *how, state=state)
+    assert json.loads(turn.stdout)["outbox"][0]["text"].startswith("The loopback model received: ")
+    ways = {"unix": "a unix socket that only this user can open", "websocket": "a WebSocket of this machine"}
+    assert ways[kind] in doctor.stdout

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import typer
 
+from codex_bridge.binary import CodexBinary
 from codex_bridge.cli.app import app, run
 from codex_bridge.cli.setup import configured, home_named, launch_of
 from codex_bridge.config import CodexConfig
 from codex_bridge.process import Launch
+from codex_bridge.sources import Listener, Remote
 from tests.support.scenarios import UPDATE, WHOLE, scenario
 
 Shell = Callable[..., tuple[int, str, str]]
@@ -300,3 +302,49 @@ def test_a_server_is_started_as_the_configuration_has_it(tmp_path: Path) -> None
     assert (launch.binary.path, launch.call_deadline, launch.clear_env, launch.catalogue) == (
         program, 1.5, ("HTTPS_PROXY",), "untouched"
     )  # fmt: skip
+
+
+ELSEWHERE = {"transport": "websocket", "url": "ws://127.0.0.1:4500"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "flags", "source"),
+    [
+        ({"transport": "unix"}, {}, Listener("unix", Path("state/agents/main/listeners"))),
+        ({"transport": "websocket"}, {}, Listener("websocket", Path("state/agents/main/listeners"))),
+        (ELSEWHERE, {}, Remote("ws://127.0.0.1:4500", call_deadline=60.0)),
+        (ELSEWHERE, {"codex_home": "own"}, None),
+        (ELSEWHERE, {"stands_in": True}, None),
+    ],
+)
+def test_the_server_is_the_configured_one_unless_the_command_line_wants_one_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    keys: dict[str, str],
+    flags: dict[str, Any],
+    source: Listener | Remote | None,
+) -> None:
+    monkeypatch.setattr("codex_bridge.cli.setup.find_codex", lambda path: CodexBinary(Path("/codex"), "the test"))
+    config = CodexConfig.model_validate({"appServer": keys})
+    found = launch_of(config, "main", Path("state"), **{"codex": None, "codex_home": None, **flags})
+    said = capsys.readouterr().err
+    if isinstance(source, Remote):
+        assert (found, said) == (source, "")
+        return
+    assert isinstance(found, Launch)
+    assert found.listener == source
+    option = {"codex_home": "--codex-home", "stands_in": "--loopback"}.get(next(iter(flags), ""))
+    told = f"[{option}: a Codex is started here, and ws://127.0.0.1:4500 is not used]\n" if option else ""
+    assert said == told
+
+
+def test_a_browser_cannot_sign_in_a_server_on_another_machine(shell: Shell, tmp_path: Path) -> None:
+    keys = '{ transport: "websocket", url: "wss://codex.example", authToken: "lantern-1289" }'
+    config = tmp_path / "elsewhere.json"
+    config.write_text(f"{{ plugins: {{ entries: {{ codex: {{ config: {{ appServer: {keys} }} }} }} }} }}", "utf-8")
+    assert shell("login", "--config", str(config)) == (
+        2,
+        "",
+        "codex-bridge: The browser would have to come back to wss://codex.example, which is not this machine; "
+        "use --with device-code or --with api-key.\n",
+    )
