@@ -324,9 +324,13 @@ def test_the_server_is_the_configured_one_unless_the_command_line_wants_one_of_i
     flags: dict[str, Any],
     source: Listener | Remote | None,
 ) -> None:
-    monkeypatch.setattr("codex_bridge.cli.setup.find_codex", lambda path: CodexBinary(Path("/codex"), "the test"))
+    def find(path: Path | None) -> CodexBinary:
+        return CodexBinary(path or Path("/codex"), "the test")
+
+    monkeypatch.setattr("codex_bridge.cli.setup.find_codex", find)
     config = CodexConfig.model_validate({"appServer": keys})
-    found = launch_of(config, "main", Path("state"), **{"codex": None, "codex_home": None, **flags})
+    given: dict[str, Any] = {"codex": None, "codex_home": None, **flags}
+    found = launch_of(config, "main", Path("state"), **given)
     said = capsys.readouterr().err
     if isinstance(source, Remote):
         assert (found, said) == (source, "")
