@@ -21,36 +21,47 @@ from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.errors import (
     CodexError,
     ConnectError,
-    ConnectionLostError,
     RpcError,
     TransportError,
+    cause_of,
+    last_words_of,
 )
 from codex_bridge.failures import Trouble, call_failure, refusal, told, trouble_of
 from codex_bridge.lanes import Standing
-from codex_bridge.ledger import State
+from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.masking import mask
-from codex_bridge.params import ThreadSettings, of_round
+from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, Server, Source, login_of
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
 from codex_bridge.servers import Servers
 from codex_bridge.sources import Remote
 from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
-from codex_bridge.threads import Threads, backend_of
+from codex_bridge.strain import Strain, worked
+from codex_bridge.threads import MOVES_ON, Threads, backend_of
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.items import CompactionItem
-from codex_bridge.wire.notifications import ConfigWarned, ItemCompleted, ItemStarted, ThreadClosed, Warned, Wire, read
+from codex_bridge.wire.notifications import (
+    ConfigWarned,
+    ItemCompleted,
+    ItemStarted,
+    ThreadClosed,
+    TurnEnded,
+    Warned,
+    Wire,
+    read,
+)
 from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.tasks import beside
 from harness.turns import (
     EndedBy,
-    Evidence,
     Failure,
     Finished,
     Notice,
+    Outcome,
     SubagentFinished,
     Trigger,
     TurnEvent,
@@ -61,6 +72,9 @@ TURN_DEADLINE: Final = 48 * 3600.0
 """Seconds for a whole turn unless the configuration says otherwise."""
 HEARTBEAT_GRACE: Final = 10.0
 """Seconds that a person's message waits for a heartbeat of the same conversation (spec 2)."""
+COMPACTION_DEADLINE: Final = 300.0
+"""Seconds for a summary that somebody asked for, unless the configuration says otherwise. Our choice: a model that
+writes 50 tokens a second needs one minute for a long one, and messages of the chat wait behind it."""
 
 
 logger = logging.getLogger("codex_bridge")
@@ -82,6 +96,7 @@ class CodexSettings:
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = _ignore
     """Hears of a subagent that ended after the turn that it worked for, whose stream is over by then."""
     heartbeat_grace: float = HEARTBEAT_GRACE
+    compaction_deadline: float = COMPACTION_DEADLINE
 
 
 class CodexHarness:
@@ -124,6 +139,7 @@ class CodexHarness:
             settings.threads,
             login=self._login,
         )
+        self._strain = Strain()
         self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False
 
@@ -134,15 +150,33 @@ class CodexHarness:
 
     def start(self, request: TurnRequest) -> CodexTurn:
         """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
+        return self._begin(request)
+
+    def compact(self, request: TurnRequest) -> CodexTurn:
+        """Begin to put a summary in place of what a conversation holds. Returns at once.
+
+        Waits for the turns of the conversation that were asked for before, and those that come meanwhile wait for it.
+        What came of it is told by `harness.compaction.compaction_of` its result.
+
+        Args:
+            request: As for a turn of the conversation; its words are not used. A thread that is not loaded has to be,
+                and the summary would be without what Codex is not told then.
+        """
+        seconds = request.seconds or self._settings.compaction_deadline
+        return self._begin(replace(request, seconds=seconds, may_vanish=None, fresh=False), compacts=True)
+
+    def _begin(self, request: TurnRequest, *, compacts: bool = False) -> CodexTurn:
         tools = self._registrar.registered(request.tools)
         standing = Standing(tools.names, self._settings.threads.subagents)
-        turn = CodexTurn(request, tools, standing, self.interrupt, reads_rules=self._reads_rules)
+        turn = CodexTurn(request, tools, standing, self.interrupt, reads_rules=self._reads_rules, compacts=compacts)
         if self._closed:
             _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
         if request.trigger is Trigger.CHAT:
             for beat in [each for each in self._unfinished if _in_the_way(each, turn)]:
                 self._group.start_soon(self._make_way, beat)
+        if request.fresh and not turn.apart:
+            self._strain.forget(turn.key)
         self._unfinished[turn] = None
         self._group.start_soon(self._run, turn)
         return turn
@@ -171,6 +205,7 @@ class CodexHarness:
         Raises:
             StoreError: The store cannot be written.
         """
+        self._strain.forget(session_key)
         await self._threads.clear(self._servers.current, session_key)
 
     async def adopt(self, session_key: str, thread_id: str) -> None:
@@ -240,6 +275,8 @@ class CodexHarness:
                 await self._running.run(turn)
             if time_left.cancelled_caught:
                 sentence = f"The turn was stopped after {deadline:g} s (turn deadline)."
+                if turn.compacts:
+                    sentence = f"It was not done within {deadline:g} s (compaction deadline)."
                 if turn.ledger is not None:
                     turn.ledger.will_end(EndedBy.DEADLINE, sentence, Failure.DEADLINE)
                     await self._stopping.stop(turn)
@@ -258,7 +295,13 @@ class CodexHarness:
 
     def _on_loss(self, error: TransportError | None) -> None:
         for turn in self._at_work.lose():
-            _lose(turn, error, self._login)
+            if turn.compacts and turn.ledger is not None:
+                # It may have been done by then, and the next server knows.
+                self._at_work.turns.pop(turn.ledger.thread_id)
+                turn.lost, turn.ledger = (turn.ledger, error), None
+                turn.over.set()
+            else:
+                _lose(turn, error, self._login)
 
     def _on_notification(self, notification: Notified) -> None:
         try:
@@ -290,7 +333,9 @@ class CodexHarness:
         turn = self._at_work.turns.get(thread)
         if turn is not None and turn.ledger is not None:
             events = turn.ledger.see(wire)
-            if turn.ledger.trouble is Trouble.OVERFLOW and self._may_begin_anew(turn, events):
+            if isinstance(wire, TurnEnded):
+                events = self._judged(turn, turn.ledger, events)
+            if turn.outgrown and self._may_begin_anew(turn, events):
                 self._at_work.turns.pop(thread)
                 turn.ledger = None
                 turn.over.set()
@@ -302,16 +347,32 @@ class CodexHarness:
                 self._on_subagent(parent, event)
             parent.buffer.push(event)
 
+    def _judged(self, turn: CodexTurn, ledger: TurnLedger, events: Iterable[TurnEvent]) -> Iterable[TurnEvent]:
+        """See whether a conversation can go on in its thread after what ended in it; a failure says so then."""
+        for event in events:
+            if isinstance(event, Finished) and not turn.aside:
+                result = event.result
+                if ledger.trouble is Trouble.OVERFLOW:
+                    turn.outgrown = told(Trouble.OVERFLOW, self._login)
+                elif turn.compacts and result.compacted:
+                    self._strain.forget(turn.key)
+                else:
+                    turn.outgrown = self._strain.see(turn.key, result, summary_failed=ledger.summary_failed)
+                if turn.outgrown and result.error and not self._may_begin_anew(turn, events):
+                    return (Finished(replace(result, error=f"{result.error} {MOVES_ON}")),)
+        return events
+
     def _may_begin_anew(self, turn: CodexTurn, events: Iterable[TurnEvent]) -> bool:
-        """Whether a turn that did not fit into its thread can run in a fresh one without anything happening twice."""
+        """Whether a turn that failed with its thread can run in a fresh one without anything happening twice."""
         ends = [event.result for event in events if isinstance(event, Finished)]
         connection = self._servers.current
-        if turn.aside or turn.stopped or connection is None or not ends:
+        if turn.aside or turn.compacts or turn.stopped or connection is None or not ends:
             return False
         (result,) = ends
         thread = connection.threads.get(turn.key)
-        idle = replace(result.evidence, messages=0) == Evidence() and not result.text
-        return idle and thread is not None and thread.has_history
+        # Words that came in later are not in the request that would run again.
+        idle = not worked(result.evidence) and result.evidence.messages <= 1 and not result.text
+        return idle and result.outcome is Outcome.FAILED and thread is not None and thread.has_history
 
     def _on_subagent(self, parent: CodexTurn, event: SubagentFinished) -> None:
         if parent.ledger is not None:
@@ -328,13 +389,7 @@ class CodexHarness:
         connection = self._servers.current
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
-            thread = connection.threads[key]
-            said = thread.holds.said
-            if not connection.server.capabilities.remembers_context:
-                # It says none of it again, save what is new to the turn that begins with the compaction (measured).
-                said = of_round(said, thread.context_round)
-                thread.context_round += 1
-            thread.holds = replace(thread.began, heard=thread.holds.heard, said=said)
+            self._threads.summarised(connection, key)
             self._group.start_soon(self._threads.store, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
@@ -402,8 +457,7 @@ def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "", *,
 
 
 def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
-    detail = error.detail if isinstance(error, ConnectionLostError) else ""
-    cause = error.cause if isinstance(error, ConnectionLostError) else str(error)
+    detail, cause = last_words_of(error), cause_of(error)
     if turn.ledger is None and isinstance(error, ConnectError):
         _fail(turn, str(error), call_failure(error), by=EndedBy.LOSS)
     elif turn.ledger is None:

@@ -103,6 +103,8 @@ class AppServer(Section):
     subagents: bool = True
     """Ours: whether the model may start agents of Codex's own."""
     request_timeout_ms: Annotated[Whole, Field(ge=100)] = 60_000
+    compaction_timeout_ms: Annotated[Whole, Field(ge=1_000)] = 300_000
+    """Ours: how long a summary that somebody asked for may take; messages of the chat wait for it."""
     turn_completion_idle_timeout_ms: Whole = 60_000
     post_tool_raw_assistant_completion_idle_timeout_ms: Whole = 300_000
     mode: Mode | None = None

@@ -12,7 +12,8 @@
     │   └── OverloadedError      still overloaded after every retry
     ├── UnreadableAnswerError    the server answered with something that is not the method's result
     ├── CallTimeoutError         no answer within the call's deadline
-    └── AdoptionError            a thread cannot become a chat's conversation
+    ├── AdoptionError            a thread cannot become a chat's conversation
+    └── ThreadBusyError          another client of the server runs a turn on the thread
 
 `RefusalError` is not of the tree: it is how a request handler says no.
 
@@ -172,6 +173,23 @@ class AdoptionError(CodexError):
     def __init__(self, thread_id: str, problem: str) -> None:
         super().__init__(f"The thread {thread_id} cannot be adopted: {problem}")
         self.thread_id = thread_id
+
+
+def cause_of(error: TransportError | None) -> str:
+    """Why a connection is over, for the middle of a sentence."""
+    return error.cause if isinstance(error, ConnectionLostError) else str(error)
+
+
+def last_words_of(error: TransportError | None) -> str:
+    """What the server said last before it went away, masked; empty when that is not known."""
+    return error.detail if isinstance(error, ConnectionLostError) else ""
+
+
+class ThreadBusyError(CodexError):
+    """Another client of the server runs a turn on a thread of ours."""
+
+    def __init__(self) -> None:
+        super().__init__("Another client of Codex runs a turn in this conversation; try again when that is over.")
 
 
 class RefusalError(Exception):

@@ -157,6 +157,13 @@ class TurnLedger:
         self._children: set[str] = set()
         self._others: dict[str, None] = {}
         self._compacted = False
+        self._compacting = False
+        self._remark = ""
+        self.summarises = False
+        """Whether the turn does nothing but put a summary in place of what the thread holds."""
+        self.summary_failed = False
+        """Whether the turn failed because Codex could not summarise the thread, which it does on its own account too:
+        the item begins then, and never completes (measured)."""
         self.trouble: Trouble | None = None
         """What the failure of the turn means for its conversation; None for a turn that Codex did not fail."""
 
@@ -215,6 +222,11 @@ class TurnLedger:
         """
         if self.ends_by is None:
             self.ends_by, self._given_up, self._why = by, sentence, failure
+
+    def rest(self, remark: str) -> list[TurnEvent]:
+        """There was nothing to do; `remark` says why."""
+        self._remark = remark
+        return self._end(Outcome.EMPTY)
 
     def stop(self) -> list[TurnEvent]:
         """The turn ends without the server's word: it never knew of it, or does not answer."""
@@ -301,6 +313,9 @@ class TurnLedger:
                 return (CommandStarted(item_id, command, cwd),)
             case McpToolItem() | DynamicToolItem():
                 return (ToolStarted(item.id, _tool_name(item)),)
+            case CompactionItem():
+                self._compacting = True
+                return ()
             case _:
                 return ()
 
@@ -321,7 +336,7 @@ class TurnLedger:
             case McpToolItem() | DynamicToolItem():
                 return (ToolFinished(item.id, _tool_name(item), item.status == "completed"),)
             case CompactionItem(id=item_id):
-                self._compacted = True
+                self._compacted, self._compacting = True, False
                 return (Compacted(item_id),)
             case UserMessageItem():
                 self._messages_in += 1
@@ -386,10 +401,11 @@ class TurnLedger:
             case "interrupted":
                 return self._stopped()
             case "failed":
-                self.trouble = turn_trouble(turn.error)
+                self.trouble, self.summary_failed = turn_trouble(turn.error), self._compacting
                 detail = turn.error.message if turn.error else ""
                 return self._end(Outcome.FAILED, sentence(turn.error, self._login), detail, turn_failure(turn.error))
             case _:  # "completed", or a word that a newer server has for an end
+                self._compacted |= self.summarises
                 return self._end(Outcome.ANSWERED if self._answer() else Outcome.EMPTY)
 
     def _stopped(self) -> list[TurnEvent]:
@@ -430,6 +446,7 @@ class TurnLedger:
             compacted=self._compacted,
             failure=failure,
             ended_by=by,
+            remark=self._remark,
         )
         return [Finished(result)]
 

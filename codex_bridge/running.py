@@ -11,14 +11,14 @@ from codex_bridge.at_work import AtWork
 from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.client import CALL_DEADLINE
 from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, RpcError, UnreadableAnswerError
-from codex_bridge.failures import RULES, Rule, Trouble, call_failure, told, trouble_of
+from codex_bridge.failures import RULES, Rule, Trouble, call_failure, trouble_of
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.stopping import Stopping
-from codex_bridge.threads import BUSY_PAUSE, Threads, changes, holds_of
+from codex_bridge.threads import BUSY_PAUSE, NoThreadError, Threads, changes, holds_of
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams
 from harness.store.bound import Holds
@@ -76,13 +76,21 @@ class Running:
         """
         if turn.request.fresh and not turn.apart:
             await self._threads.begin_anew(self._servers.current, turn)
-        thread, before = await self._run_once(turn)
+        try:
+            thread, before = await self._run_once(turn)
+        except NoThreadError as nothing:
+            turn.push(turn.ended_ledger().rest(str(nothing)))
+            return
         await turn.over.wait()
-        if turn.buffer.result is None:
+        if turn.lost is not None:
+            from codex_bridge.compaction import settle_lost  # few conversations are summarised on request
+
+            await settle_lost(self._servers, turn, *turn.lost)
+        elif turn.buffer.result is None:
             turn.over = anyio.Event()
-            # Nothing of it ran. The thread is too long for the model, so a fresh one gets it, and what fits of before.
-            turn.buffer.push(Notice(f"{told(Trouble.OVERFLOW, self._login)} It goes on in a new thread."))
-            await self._threads.drop(self._servers.current, turn.key)
+            # Nothing of it ran. Its thread is of no use any more, so a fresh one gets it, and what fits of before.
+            why, turn.outgrown = turn.outgrown, ""
+            await self._threads.drop(self._servers.current, turn.key, why)
             thread, before = await self._run_once(turn)
         result = await turn.buffer.wait()
         allowed = None if turn.aside else turn.request.may_vanish
@@ -190,9 +198,15 @@ class Running:
         return ""
 
     async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
-        turn.thread = thread.opened
         ledger = turn.ledger = TurnLedger(thread.opened.thread.id, self._login)
         self._at_work.turns[ledger.thread_id] = turn
+        if turn.compacts:
+            from codex_bridge.compaction import begin_compaction  # few conversations are summarised on request
+
+            ledger.summarises = True
+            await begin_compaction(connection, thread, turn, ledger, self._stopping)
+            return
+        turn.thread = thread.opened
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
         if not capabilities.honours_mode_text(model):
             turn.route(copied=turn.lanes.copied, hears_mode=False)

@@ -13,10 +13,10 @@ from typing import Final
 import anyio
 
 from codex_bridge.compatibility import UNKNOWN, Keep, Rotate, Transient, Wanted, decide
-from codex_bridge.errors import AdoptionError, CodexError, RpcError
-from codex_bridge.failures import RULES, Rule, Trouble, refusal, trouble_of
+from codex_bridge.errors import AdoptionError, CodexError, RpcError, ThreadBusyError
+from codex_bridge.failures import RULES, Rule, refusal, trouble_of
 from codex_bridge.lanes import MOST_RULES, LanePlan, changed_developer, changed_rules
-from codex_bridge.params import ThreadSettings, thread_resume, thread_start, without_variables, workdir_of
+from codex_bridge.params import ThreadSettings, of_round, thread_resume, thread_start, without_variables, workdir_of
 from codex_bridge.process import Source
 from codex_bridge.rules import must_be_copied
 from codex_bridge.servers import Connection, OpenThread
@@ -41,6 +41,14 @@ LEAVE_DEADLINE: Final = 5.0
 """Seconds to wait for the answer to thread/unsubscribe; measured are 2 ms."""
 NO_RULES = "none"
 """Stands for the digest of an AGENTS.md that is not there."""
+
+
+MOVES_ON: Final = "The next message goes on in a new thread, which is told what was said last."
+"""What is said of a conversation whose thread was let go."""
+
+
+class NoThreadError(Exception):
+    """The conversation has no thread that it could go on in, and this says why. No caller of the bridge sees it."""
 
 
 def backend_of(source: Source) -> str:
@@ -83,6 +91,8 @@ class Threads:
         """Conversations of which the store still names a thread that was forgotten; True: and words that should be."""
         self._of: dict[CodexTurn, OpenThread] = {}
         """The threads of the turns that run."""
+        self._outgrown: dict[str, str] = {}
+        """Why conversations lost their thread, of those whose next turn has yet to say so."""
         self._lost: dict[str, dict[str, int]] = {}
         """Of each conversation the turns that were lost with their server since its last whole one, and up to which row
         each was told."""
@@ -98,12 +108,16 @@ class Threads:
 
         Raises:
             CodexError: The server refused, or went away.
+            NoThreadError: The conversation has none, and the turn is for one that has.
         """
         if turn.apart:
             thread = self._of[turn] = await self._new(connection, turn)
             return thread
         turn.aside = False
         turn.begun = self._forgotten.get(turn.key, 0)
+        if turn.compacts:
+            thread = self._of[turn] = await self._as_it_is(connection, turn)
+            return thread
         thread = self._of[turn] = await self._found(connection, turn)
         self._tell(turn)
         await self._catch_up(thread, turn)
@@ -117,9 +131,9 @@ class Threads:
         if not turn.apart and turn.buffer.result is not None:
             await self._remember(connection, turn, thread)
             thread.has_history = True
-            if turn.ledger is not None and turn.ledger.trouble is Trouble.OVERFLOW and not turn.aside:
+            if turn.outgrown and not turn.aside:
                 # The words that were too much stay in it, so nothing would ever fit again.
-                await self.drop(connection, turn.key)
+                await self.drop(connection, turn.key, turn.outgrown)
         if turn.aside and connection is not None:
             await self._leave(connection, thread)
 
@@ -161,13 +175,15 @@ class Threads:
         self._let_go(connection, session_key, words=True)
         await self._settle(session_key)
 
-    async def drop(self, connection: Connection | None, session_key: str) -> int:
+    async def drop(self, connection: Connection | None, session_key: str, why: str = "") -> int:
         """Let the next turn of a conversation begin a new thread, whatever its present turn is doing.
 
         Gives how often it was forgotten by then. A store that fails is only logged: until this process ends the thread
-        is not used again all the same.
+        is not used again all the same. The next turn tells `why`, if that is said.
         """
         begun = self._let_go(connection, session_key)
+        if why:
+            self._outgrown[session_key] = why
         try:
             await self._settle(session_key)
         except StoreError as error:
@@ -210,7 +226,7 @@ class Threads:
         try:
             if connection is None or connection.threads.get(key) is not thread:
                 # A thread that did not last, or a server that is gone: nobody knows what it has written down.
-                if turn.buffer.result is not None and turn.buffer.result.turn and not turn.aside:
+                if turn.buffer.result is not None and turn.buffer.result.turn and not (turn.aside or turn.compacts):
                     self._lost.setdefault(key, {})[turn.buffer.result.turn] = turn.heard
                 if spoken is not None:
                     await self._bindings.mirror(key, replace(spoken, conversation=""))
@@ -229,6 +245,16 @@ class Threads:
                 await self.store(connection, key)
         except StoreError as error:
             self._ail(error)
+
+    def summarised(self, connection: Connection, session_key: str) -> None:
+        """A summary took the place of the conversation, the quoted files in it too: the next turn quotes them anew."""
+        thread = connection.threads[session_key]
+        said = thread.holds.said
+        if not connection.server.capabilities.remembers_context:
+            # It says none of it again, save what is new to the turn that begins with the compaction (measured).
+            said = of_round(said, thread.context_round)
+            thread.context_round += 1
+        thread.holds = replace(thread.began, heard=thread.holds.heard, said=said)
 
     async def store(self, connection: Connection, session_key: str) -> None:
         """Store what a conversation was told, unless the store says so already; one that fails is only logged."""
@@ -311,6 +337,7 @@ class Threads:
             self._cleared[session_key] = begun
         self._stale[session_key] = words or self._stale.get(session_key, False)
         self._lost.pop(session_key, None)
+        self._outgrown.pop(session_key, None)
         if connection is not None:
             connection.threads.pop(session_key, None)
         return begun
@@ -365,6 +392,49 @@ class Threads:
                 text = "Another client of Codex runs a turn in this conversation; this one runs in a thread of its own."
                 return await self._aside(connection, turn, text)
             turn.buffer.push(Notice("The turn that was lost with the connection had gone on; it was stopped."))
+        return await self._taken_up(opened, bound, connection, turn)
+
+    async def _as_it_is(self, connection: Connection, turn: CodexTurn) -> OpenThread:
+        """The thread that the conversation has, loaded; none is begun in its place.
+
+        Raises:
+            CodexError: The server refused, or went away.
+            NoThreadError: There is none that its next message would go on in.
+            StoreError: The store cannot say which it is.
+        """
+        key, loaded = turn.key, connection.threads.get(turn.key)
+        bound = self._binding(key, loaded) if loaded else await self._bound(key)
+        match decide(bound, self._wanted(connection, turn)):
+            case Rotate(reason):
+                raise NoThreadError(reason)
+            case Transient():
+                raise NoThreadError("Its tools are not there at the moment, so the conversation cannot be loaded.")
+            case Keep():
+                pass
+        if loaded is not None:
+            return loaded
+        if bound is None:
+            raise NoThreadError("Nothing was said in this conversation yet.")
+        try:
+            opened = await self._resume(bound, connection, turn)
+        except RpcError as error:
+            if RULES[trouble_of(error)] is not Rule.FRESH:
+                raise
+            why = refusal(error, self._login)
+            await self.drop(connection, key, why)
+            raise NoThreadError(f"{why} {MOVES_ON}") from error
+        if opened.thread.status is not None and opened.thread.status.type == "active":
+            from codex_bridge.leftover import stopped  # only a server that is not ours goes on without us
+
+            # It would be interrupted by the summary.
+            if not await stopped(connection.server.client, opened.thread):
+                raise ThreadBusyError
+        return await self._taken_up(opened, bound, connection, turn)
+
+    async def _taken_up(
+        self, opened: ThreadOpened, bound: Binding, connection: Connection, turn: CodexTurn
+    ) -> OpenThread:
+        """A thread from an earlier process that is loaded again."""
         basis = _known(bound.basis, self._basis(opened, connection, turn))
         began = replace(holds_of(turn.lanes), context="", tools=bound.holds.tools)
         holds = await self._really_held(bound, opened.thread, turn)
@@ -410,13 +480,16 @@ class Threads:
         gone = await self._bindings.correct(key, thread.id, has=has | {last.mark.key}, lacks=rows - has)
         if not gone:
             return replace(bound.holds, heard=heard)
-        turn.buffer.push(Notice("Codex has lost the end of this conversation; this turn quotes what was said there."))
+        quotes = "the next message" if turn.compacts else "this turn"
+        turn.buffer.push(Notice(f"Codex has lost the end of this conversation; {quotes} quotes what was said there."))
         # Nobody knows which of the quoted files went with it.
         return replace(bound.holds, heard=heard, context="")
 
     async def _begun(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         """Begin a new thread, and bind the chat to it."""
         key = turn.key
+        if why := self._outgrown.pop(key, ""):
+            turn.buffer.push(Notice(f"{why} It goes on in a new thread."))
         thread = await self._new(connection, turn)
         if self._still(key, turn.begun):
             # First the store: a thread that is used without being remembered would be lost at the next start. And
@@ -498,7 +571,7 @@ def _spoken(turn: CodexTurn) -> Spoken | None:
     A heartbeat is told by whoever delivers it: what it says to the chat is not what its turn ends with.
     """
     result, request = turn.buffer.result, turn.request
-    if result is None or turn.vanished or request.trigger is Trigger.HEARTBEAT:
+    if result is None or turn.vanished or turn.compacts or request.trigger is Trigger.HEARTBEAT:
         return None
     # A turn that is lost before it has a name may have begun all the same: its message tells.
     turn_id = result.turn or (request.message_key if result.outcome is Outcome.LOST else "")

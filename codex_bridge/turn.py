@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 import anyio
 
+from codex_bridge.errors import TransportError
 from codex_bridge.lanes import Standing, plan
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import is_apart
@@ -44,9 +45,12 @@ class CodexTurn:
         interrupt: "Callable[[CodexTurn, EndedBy], Awaitable[None]]",
         *,
         reads_rules: bool = True,
+        compacts: bool = False,
     ) -> None:
         self.request = request
         self.tools = tools
+        self.compacts = compacts
+        """Whether it says nothing and only puts a summary in place of what the thread holds."""
         self._standing = standing
         self.apart = is_apart(request)
         """Whether it has a thread of its own, which nothing remembers."""
@@ -65,11 +69,15 @@ class CodexTurn:
         """Whether its thread ends with it, while the chat keeps another one."""
         self.begun = 0
         """How often its conversation had been forgotten when its thread was opened."""
+        self.outgrown = ""
+        """Why its conversation cannot go on in its thread after it; empty when it can."""
         self.vanished = False
         """Whether the turn was taken out of its thread again."""
         self.over = anyio.Event()
         """Set when the turn is over, or must be begun anew and `buffer` has no result."""
         self.ledger: TurnLedger | None = None
+        self.lost: tuple[TurnLedger, TransportError | None] | None = None
+        """The account of a turn whose server went away in the middle, when that does not settle how it ended."""
         self.known: anyio.Event | None = None
         """Somebody waits to hear whether Codex has the turn; set when that is known."""
         self.stopped: EndedBy | None = None

@@ -1,7 +1,7 @@
 """One agent: a workspace, a backend, and a message or the clock in between."""
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, cast
 
 from harness.conversations import Carried, Conversations, Held
 from harness.gather import Gathered, Gatherer, Situation
@@ -100,6 +100,26 @@ class Agent(Generic[TurnT]):
         situation = self._situation(Trigger.CRON, Audience.CRON, _scheduled(prompt, key), session_key)
         return (await self._begin(replace(situation, light=light), key, isolated=light)).turn
 
+    async def compact(self, session_key: str) -> TurnT:
+        """Begin to put a summary in place of what a conversation holds.
+
+        `harness.compaction.compaction_of` reads the result.
+
+        Raises:
+            NotOnRequestError: The backend does not do that.
+            WorkspaceError: The workspace folder is not there.
+        """
+        from harness.compaction import Compacts, NotOnRequestError  # few conversations are summarised on request
+
+        harness = self.harness
+        if not isinstance(harness, Compacts):
+            raise NotOnRequestError
+        key = f"{session_key} compaction"
+        # The owner's own conversation or not, what a thread is loaded with is the same.
+        situation = self._situation(Trigger.CHAT, Audience.OWNER, _scheduled("", key), session_key)
+        request, _ = await self._request(situation, key, carries=False)
+        return cast("Compacts[TurnT]", harness).compact(request)
+
     @property
     def ack(self) -> Ack:
         """How a heartbeat of this agent says that all is quiet."""
@@ -125,6 +145,22 @@ class Agent(Generic[TurnT]):
     async def _begin(
         self, situation: Situation, key: str, *, isolated: bool = False, seconds: float | None = None
     ) -> Beat[TurnT]:
+        carries = situation.trigger is not Trigger.HEARTBEAT
+        request, responder = await self._request(situation, key, carries=carries, isolated=isolated, seconds=seconds)
+        return Beat(self.harness.start(request), responder)
+
+    async def _request(
+        self, situation: Situation, key: str, *, carries: bool, isolated: bool = False, seconds: float | None = None
+    ) -> "tuple[TurnRequest, HeartbeatResponder | None]":
+        """What is asked of the backend.
+
+        Args:
+            situation: The turn.
+            key: An id that no other turn has.
+            carries: Whether the conversation is told what the gateway says by the way.
+            isolated: See `TurnRequest`.
+            seconds: See `TurnRequest`.
+        """
         settings, heartbeat = self.gatherer.settings, situation.trigger is Trigger.HEARTBEAT
         session_key = situation.session_key or ""
         # What is said apart from the conversation says nothing of what that one holds.
@@ -149,31 +185,27 @@ class Agent(Generic[TurnT]):
             may_vanish = Trace(responder, settings.heartbeat.ack_max_chars)
         on_end = None
         if not apart:
-            on_end = self.conversations.begin(session_key, None if heartbeat else _carried(gathered, situation.held))
-        return Beat(
-            self.harness.start(
-                TurnRequest(
-                    agent=settings.id,
-                    session_key=session_key,
-                    trigger=situation.trigger,
-                    composition=gathered.composition,
-                    workspace=settings.workspace,
-                    message_key=key,
-                    model=self.model,
-                    effort=self.effort,
-                    tools=tools,
-                    excerpts=settings.excerpts,
-                    may_vanish=may_vanish,
-                    environment=gathered.environment,
-                    on_end=on_end,
-                    fresh=isolated or situation.reset is not None,
-                    light=situation.light,
-                    isolated=isolated,
-                    seconds=seconds,
-                )
-            ),
-            responder,
+            on_end = self.conversations.begin(session_key, _carried(gathered, situation.held) if carries else None)
+        request = TurnRequest(
+            agent=settings.id,
+            session_key=session_key,
+            trigger=situation.trigger,
+            composition=gathered.composition,
+            workspace=settings.workspace,
+            message_key=key,
+            model=self.model,
+            effort=self.effort,
+            tools=tools,
+            excerpts=settings.excerpts,
+            may_vanish=may_vanish,
+            environment=gathered.environment,
+            on_end=on_end,
+            fresh=isolated or situation.reset is not None,
+            light=situation.light,
+            isolated=isolated,
+            seconds=seconds,
         )
+        return request, responder
 
 
 def _carried(gathered: Gathered, held: Held) -> Carried:

@@ -414,6 +414,9 @@ class TurnResult:
         """Whether `text` may be only a part of an answer: it was said by a turn that did not come to its end."""
         return bool(self.text) and self.outcome is not Outcome.ANSWERED
 
+    remark: str = ""
+    """One sentence for a person about an end that is no failure, and still not what was asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:

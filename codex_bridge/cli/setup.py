@@ -268,7 +268,13 @@ async def running(
         launch = replace(launch, provider=provider)
     threads = thread_settings(codex_config, os.environ, settings)
     deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
-    chosen = CodexSettings(launch, agent=settings.id, threads=threads, turn_deadline=deadline)
+    chosen = CodexSettings(
+        launch,
+        agent=settings.id,
+        threads=threads,
+        turn_deadline=deadline,
+        compaction_deadline=codex_config.app_server.compaction_timeout_ms / 1000,
+    )
     folder = private_dir(agent_dir(root, settings.id))
     gatherer = Gatherer(settings, HABITS)
     choice = model_choice(settings.models)

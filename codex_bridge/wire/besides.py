@@ -31,6 +31,8 @@ class TurnsListParams(Sent):
 
     thread_id: str
     limit: int
+    items_view: Literal["full"] | None = None
+    """Without it each turn comes with its messages alone, and one that only summarised the thread with nothing."""
 
 
 class TurnsListed(Received):
@@ -54,6 +56,12 @@ class ThreadForkParams(Variant):
 
 class ThreadUnsubscribeParams(Sent):
     """Stop following a thread; the server unloads it after a while."""
+
+    thread_id: str
+
+
+class ThreadCompactParams(Sent):
+    """Put a summary in place of what a loaded thread holds; a turn that runs on it is interrupted for that."""
 
     thread_id: str
 
@@ -118,12 +126,15 @@ class ModelList(Received):
 THREAD_FORK = Method("thread/fork", ThreadForkParams, ThreadOpened)
 TURNS_LIST = Method("thread/turns/list", TurnsListParams, TurnsListed)
 THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
+THREAD_COMPACT = Method("thread/compact/start", ThreadCompactParams, Empty)
+"""Answered at once; what comes of it is told as of a turn."""
 THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, ThreadUnsubscribed)
 LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
 LOGIN_CANCEL = Method("account/login/cancel", LoginCancelParams, Empty)
 MODEL_LIST = Method("model/list", ModelListParams, ModelList)
 
 METHODS: tuple[Method[Any, Any], ...] = (
+    THREAD_COMPACT,
     THREAD_FORK,
     THREAD_READ,
     TURNS_LIST,

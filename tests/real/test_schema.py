@@ -39,6 +39,7 @@ RESULTS = {
     "thread/read": "ThreadReadResponse",
     "thread/turns/list": "ThreadTurnsListResponse",
     "thread/revert": "ThreadRevertResponse",
+    "thread/compact/start": "ThreadCompactStartResponse",
     "thread/fork": "ThreadForkResponse",
     "thread/unsubscribe": "ThreadUnsubscribeResponse",
     "turn/start": "TurnStartResponse",

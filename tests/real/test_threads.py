@@ -10,6 +10,7 @@ from codex_bridge.errors import AdoptionError
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, HttpError, always, in_turn, say
 from codex_bridge.params import ThreadSettings
+from codex_bridge.threads import MOVES_ON
 from codex_bridge.turn import CodexTurn
 from harness.projection import INTRO
 from harness.store.transcript import Occasion, Spoken
@@ -161,7 +162,7 @@ async def test_a_conversation_that_no_longer_fits_goes_on_in_a_fresh_thread_once
     # Once and not again; and nothing is left of what would never fit.
     assert (failed.outcome, failed.error) == (
         Outcome.FAILED,
-        "The conversation no longer fits into the model's window.",
+        f"The conversation no longer fits into the model's window. {MOVES_ON}",
     )
     assert (answered.text, methods(fourth)) == ("Three.", ["thread/start", "turn/start"])
     assert [text.count("> third") for text in quoted(fourth)] == [1]

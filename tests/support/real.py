@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 
 from codex_bridge.binary import CodexBinary
-from codex_bridge.bridge import HEARTBEAT_GRACE, CodexHarness, CodexSettings, codex_harness
+from codex_bridge.bridge import COMPACTION_DEADLINE, HEARTBEAT_GRACE, CodexHarness, CodexSettings, codex_harness
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.catalogue_file import FILE, STAMP
 from codex_bridge.home import agent_dir, own_home, private_dir
@@ -81,6 +81,7 @@ async def stage(
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
     heartbeat_grace: float = HEARTBEAT_GRACE,
     now: Callable[[], float] = time.time,
+    compaction_deadline: float = COMPACTION_DEADLINE,
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
     folder, home = private_dir(agent_dir(state, "main")), own_home(state, "main")
@@ -94,6 +95,7 @@ async def stage(
                 threads=settings or ThreadSettings(),
                 on_late_subagent=on_late_subagent,
                 heartbeat_grace=heartbeat_grace,
+                compaction_deadline=compaction_deadline,
             )
             async with codex_harness(how, bindings, now=now) as harness:
                 yield Stage(
