@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import cache, lru_cache
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
 
@@ -27,6 +28,8 @@ from codex_bridge.wording import (
     GROUP_TITLE,
     HEARTBEAT_TITLE,
     MEMORY_TITLE,
+    OTHERS_WORDS,
+    PASSED_ON,
     PERSONA_INTRO,
     RUNTIME,
     SKILLS_TITLE,
@@ -60,6 +63,7 @@ class Lane(Enum):
     TURN_ADDED = "turn/start · additionalContext"
     TURN_NAMED = "turn/start · additionalContext, untrusted"
     TURN_QUOTED = "turn/start · additionalContext, untrusted, once"
+    TURN_MESSAGE = "turn/start · additionalContext, untrusted, in place of input"
     TURN_ONCE = "turn/start · additionalContext, once"
     TURN_CONTEXT = "turn/start · input, context block"
     TURN_INPUT = "turn/start · input"
@@ -89,10 +93,12 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.REFRESH: Lane.TURN_ONCE,
         LayerName.HISTORY: Lane.TURN_QUOTED,
         LayerName.SENDER: Lane.TURN_NAMED,
+        LayerName.QUOTES: Lane.TURN_QUOTED,
         LayerName.USER_TEXT: Lane.TURN_INPUT,
     }
 )
-"""The routing policy. A layer that is missing here cannot be sent.
+"""The routing policy. A layer that is missing here cannot be sent. A message that the owner did not write has a lane of
+its own: what stands in the input counts as the owner's word.
 
 Subagents inherit developerInstructions and not the collaboration text (protocol reference, 3.6), so what only
 the main voice should hear goes with each turn. What differs from chat to chat does not stand in the mode's text, which
@@ -120,6 +126,8 @@ TURN_KEY: Final = "gateway_turn"
 """Keys of the entries that stand in for the turn's developer text. Letters, digits and `_`, as 0.171 wants them."""
 CHANGED_KEY: Final = "gateway_changed"
 QUOTED_KEY: Final = "gateway_quoted"
+MESSAGE_KEY: Final = "gateway_message"
+"""Of what somebody else than the owner wrote to the agent."""
 NAMED_KEY: Final = "gateway_chat"
 """Of what people outside call a chat and themselves."""
 ONCE_KEY: Final = "gateway_note"
@@ -231,7 +239,7 @@ class LanePlan:
     turn_once: Mapping[str, str]
     """What is said with this turn alone, as entries of the additional context by their keys."""
     turn_quoted: Mapping[str, str]
-    """Entries of words that are quoted and ask for nothing, by their keys; to the server they are less than a person's.
+    """Entries of words that are not the owner's, by their keys; to the server they are less than a person's.
 
     They go with one turn, and are history from then on.
     """
@@ -306,18 +314,19 @@ def plan(
     lanes = lanes_of(hears_mode=hears_mode, apart=apart)
     last, unheard = _placed(layers[own:], lanes, apart=apart)
     placed = (*fixed.placed, *last)
+    quoted = [each for each in last if each.lane in (Lane.TURN_QUOTED, Lane.TURN_MESSAGE)]
     return replace(
         fixed,
         turn_named={**fixed.turn_named, **_turn_named(_in(last, Lane.TURN_NAMED))},
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
-        turn_quoted=_turn_quoted(_in(last, Lane.TURN_QUOTED)),
-        turn_input="\n\n".join(map(_words, _in(placed, Lane.TURN_INPUT))),
+        turn_quoted=_turn_quoted(quoted),
+        turn_input=_turn_input(_in(placed, Lane.TURN_INPUT), quoted),
         placed=placed,
         left_out=(*fixed.left_out, *unheard),
     )
 
 
-_OF_ONE_TURN: Final = frozenset({LayerName.SENDER, LayerName.HISTORY, LayerName.USER_TEXT})
+_OF_ONE_TURN: Final = frozenset({LayerName.SENDER, LayerName.HISTORY, LayerName.QUOTES, LayerName.USER_TEXT})
 
 
 def _is_of_one_turn(layer: Layer) -> bool:
@@ -374,10 +383,16 @@ def _placed(
     layers: Iterable[Layer], lanes: Mapping[LayerName, Lane], *, apart: bool
 ) -> tuple[tuple[Placed, ...], tuple[LeftOut, ...]]:
     heard = [layer for layer in layers if layer.name in lanes] if apart else layers
-    placed = tuple(
-        Placed(layer, Lane.TURN_ONCE if layer.lifetime is Lifetime.ONCE else lanes[layer.name]) for layer in heard
-    )
+    placed = tuple(Placed(layer, _lane_of(layer, lanes)) for layer in heard)
     return placed, tuple(_not_apart(layer) for layer in layers if layer.name not in lanes) if apart else ()
+
+
+def _lane_of(layer: Layer, lanes: Mapping[LayerName, Lane]) -> Lane:
+    if layer.lifetime is Lifetime.ONCE:
+        return Lane.TURN_ONCE
+    if layer.name is LayerName.USER_TEXT and layer.trust is Trust.OUTSIDER:
+        return Lane.TURN_MESSAGE
+    return lanes[layer.name]
 
 
 def _not_apart(layer: Layer) -> LeftOut:
@@ -407,7 +422,10 @@ def _turn_added(layers: list[Layer]) -> dict[str, str]:
     if any(layer.name in _PERSONA for layer in layers):
         texts["30_persona"] = PERSONA_INTRO
     for layer in layers:
-        texts[_ADDED_AS[layer.name]] = _file(layer) if layer.name in _PERSONA else _titled(layer)
+        text = _file(layer) if layer.name in _PERSONA else _titled(layer)
+        # A further SOUL.md, from another folder, stands beside the first.
+        key = _ADDED_AS[layer.name]
+        texts[key] = f"{texts[key]}\n\n{text}" if key in texts else text
     return entries(TURN_KEY, texts)
 
 
@@ -423,8 +441,31 @@ def _last_of(layer: Layer) -> str:
     return layer.name.value.rpartition("/")[2].replace("-", "_")
 
 
-def _turn_quoted(layers: list[Layer]) -> dict[str, str]:
-    return entries(QUOTED_KEY, {"history": _unframed(layers[0].text)}) if layers else {}
+def _turn_quoted(placed: Iterable[Placed]) -> dict[str, str]:
+    texts = {_key_of(each): _unframed(each.layer.text) for each in placed if each.layer.text}
+    return {f"{key}_{number:02}": piece for key, text in texts.items() for number, piece in enumerate(chunks(text), 1)}
+
+
+def _key_of(placed: Placed) -> str:
+    """How the entries of quoted words begin.
+
+    Those of a message have names that no other message has: the server says a text under a name only if it is another
+    than that of the turn before, and people say the same twice.
+    """
+    if placed.layer.name is LayerName.HISTORY:
+        return f"{QUOTED_KEY}_history"
+    key = MESSAGE_KEY if placed.lane is Lane.TURN_MESSAGE else QUOTED_KEY
+    return f"{key}_{sha256(placed.layer.source.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _turn_input(owners: list[Layer], quoted: list[Placed]) -> str:
+    """The words of the owner, or what stands for those of somebody else: the input of a turn counts as the owner's."""
+    others = next((each for each in quoted if each.lane is Lane.TURN_MESSAGE and each.layer.text), None)
+    if others is not None:
+        return OTHERS_WORDS.format(name=_key_of(others))
+    words = _joined([layer.text for layer in owners])
+    brought = next((each for each in quoted if each.layer.name is LayerName.QUOTES), None)
+    return words if words or brought is None else PASSED_ON.format(name=_key_of(brought))
 
 
 def entries(key: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -490,7 +531,7 @@ def _under(intro: str, layers: list[Layer]) -> list[str]:
 
 def _file(layer: Layer) -> str:
     name = layer.source if layer.name is LayerName.EXTRA else layer.name.value.removeprefix("workspace/")
-    return f"## {_one_line(name)}\n\n{_unframed(layer.text)}"
+    return f"## {_unframed(_one_line(name))}\n\n{_unframed(layer.text)}"
 
 
 def _titled(layer: Layer) -> str:
@@ -512,11 +553,6 @@ def _unframed(text: str) -> str:
 
 def _one_line(name: str) -> str:
     return name if name.isprintable() else "".join(each if each.isprintable() else "?" for each in name)
-
-
-def _words(layer: Layer) -> str:
-    # The owner is free to write of tags; for others they would be a way to pass for us.
-    return _unframed(layer.text) if layer.trust is Trust.OUTSIDER else layer.text
 
 
 def _joined(sections: list[str]) -> str:

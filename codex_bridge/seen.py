@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from codex_bridge.lanes import NAMED_KEY, ONCE_KEY, QUOTED_KEY, TURN_KEY, Lane, Placed
+from codex_bridge.lanes import MESSAGE_KEY, NAMED_KEY, ONCE_KEY, QUOTED_KEY, TURN_KEY, Lane, Placed
 from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.wording import CONTEXT_INTRO
 from harness.layers import Layer
@@ -34,7 +34,7 @@ class Sighting:
                 return f"the model saw it {len(self.seen)} times"
 
 
-_UNTRUSTED: Final = {NAMED_KEY: Lane.TURN_NAMED, QUOTED_KEY: Lane.TURN_QUOTED}
+_UNTRUSTED: Final = {NAMED_KEY: Lane.TURN_NAMED, QUOTED_KEY: Lane.TURN_QUOTED, MESSAGE_KEY: Lane.TURN_MESSAGE}
 
 
 def place(part: Part) -> Lane | None:

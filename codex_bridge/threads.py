@@ -565,6 +565,9 @@ class Threads:
         return await connection.server.client.call(THREAD_RESUME, params)
 
 
+_SAID: Final = (LayerName.USER_TEXT, LayerName.QUOTES)
+
+
 def _spoken(turn: CodexTurn) -> Spoken | None:
     """What a turn leaves in its chat's transcript; None for one that Codex never took, or that left no trace.
 
@@ -579,9 +582,10 @@ def _spoken(turn: CodexTurn) -> Spoken | None:
         return None
     from harness.replies import told  # who only starts a server needs none of it
 
-    words = request.composition.get(LayerName.USER_TEXT)
+    # A message may be nothing but what somebody else wrote.
+    said = [layer.text for name in _SAID if (layer := request.composition.get(name)) is not None and layer.text]
     return Spoken(
-        said=words.text if words else "",
+        said=said[0] if said else "",
         answered=told(result.text),
         occasion=Occasion.SCHEDULED if request.trigger is Trigger.CRON else Occasion.CHAT,
         conversation=result.conversation,

@@ -7,7 +7,7 @@ from harness.conversations import Carried, Conversations, Held
 from harness.gather import Gathered, Gatherer, Situation
 from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind, InboundMessage
-from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.layers import Layer, Trust, words_of
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
@@ -57,8 +57,14 @@ class Agent(Generic[TurnT]):
         if audience is Audience.OTHER_DIRECT:
             # What was said to the owner here, the memory among it, stays in the owner's conversation.
             key = f"{key}:other"
-        words = _words(message, audience)
+        # In a group whoever is not known as the owner is somebody else.
+        owner = audience is Audience.OWNER or message.sender.id in (self.owners or ())
+        words = words_of(message.text, message.key, Trust.OWNER if owner else Trust.OUTSIDER)
         situation = self._situation(Trigger.CHAT, audience, words, key)
+        if message.quoted:
+            from harness.quotes import quotes_of  # most messages bring nothing along
+
+            situation = replace(situation, quotes=quotes_of(message))
         if audience is Audience.GROUP:
             from harness.prompt.chat import chat_facts  # a direct chat needs none
 
@@ -79,7 +85,7 @@ class Agent(Generic[TurnT]):
         Raises:
             WorkspaceError: The workspace folder is not there.
         """
-        words = _scheduled(run.poll.text, key)
+        words = words_of(run.poll.text, key, Trust.OPERATOR)
         audience = Audience.GROUP if run.shared else Audience.OWNER
         situation = self._situation(Trigger.HEARTBEAT, audience, words, run.session_key)
         situation = replace(situation, light=run.light, commitments_only=run.commitments_only)
@@ -97,7 +103,7 @@ class Agent(Generic[TurnT]):
         Raises:
             WorkspaceError: The workspace folder is not there.
         """
-        situation = self._situation(Trigger.CRON, Audience.CRON, _scheduled(prompt, key), session_key)
+        situation = self._situation(Trigger.CRON, Audience.CRON, words_of(prompt, key, Trust.OPERATOR), session_key)
         return (await self._begin(replace(situation, light=light), key, isolated=light)).turn
 
     async def compact(self, session_key: str) -> TurnT:
@@ -116,7 +122,7 @@ class Agent(Generic[TurnT]):
             raise NotOnRequestError
         key = f"{session_key} compaction"
         # The owner's own conversation or not, what a thread is loaded with is the same.
-        situation = self._situation(Trigger.CHAT, Audience.OWNER, _scheduled("", key), session_key)
+        situation = self._situation(Trigger.CHAT, Audience.OWNER, words_of("", key, Trust.OPERATOR), session_key)
         request, _ = await self._request(situation, key, carries=False)
         return cast("Compacts[TurnT]", harness).compact(request)
 
@@ -211,12 +217,3 @@ class Agent(Generic[TurnT]):
 def _carried(gathered: Gathered, held: Held) -> Carried:
     # A turn that was gathered for a compacted conversation says what there is to say of that, if only nothing.
     return Carried(files=gathered.carries_files, cuts_told=gathered.cuts_told, refresh=held.compacted)
-
-
-def _words(message: InboundMessage, audience: Audience) -> Layer:
-    trust = Trust.OWNER if audience is Audience.OWNER else Trust.OUTSIDER
-    return Layer(LayerName.USER_TEXT, message.key, Lifetime.INPUT, trust, message.text)
-
-
-def _scheduled(text: str, key: str) -> Layer:
-    return Layer(LayerName.USER_TEXT, key, Lifetime.INPUT, Trust.OPERATOR, text)

@@ -39,6 +39,7 @@ ORDER: Final = (
     LayerName.MEMORY,
     LayerName.REFRESH,
     LayerName.SENDER,
+    LayerName.QUOTES,
     LayerName.USER_TEXT,
 )
 """Reading order: what holds for the thread, for the turn (persona as SOUL, IDENTITY, USER: harness reference 1.3;

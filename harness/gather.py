@@ -96,6 +96,8 @@ class Situation:
     """The chat that a message came from; None for a turn that no chat caused."""
     sender: Sender | None = None
     """Who wrote in it; None for nobody."""
+    quotes: Layer | None = None
+    """Words of others that the message brings along."""
 
     @property
     def run(self) -> RunKind:
@@ -103,7 +105,8 @@ class Situation:
         return RunKind.COMMITMENT_ONLY if self.commitments_only else RUN_OF[self.trigger]
 
 
-_REST: Final = attrgetter(*(each.name for each in fields(Situation) if each.name not in {"words", "held", "sender"}))
+_OF_ONE_TURN: Final = frozenset({"words", "held", "sender", "quotes"})
+_REST: Final = attrgetter(*(each.name for each in fields(Situation) if each.name not in _OF_ONE_TURN))
 """All of a situation but the words, who wrote them, and the conversation.
 
 A turn that is like one before makes no new `Situation`.
@@ -257,6 +260,8 @@ class Gatherer:
             while len(self._known) > MOST_KINDS:
                 del self._known[next(iter(self._known))]
         last: tuple[Layer, ...] = (*self._sender(situation), self._words(situation, known.first_run))
+        if situation.quotes is not None and situation.reset is None:
+            last = (*last[:-1], situation.quotes, last[-1])
         if situation.held.compacted and (refresh := self._refresh(situation, found)) is not None:
             last = (refresh, *last)
         composition = known.gathered.composition

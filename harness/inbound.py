@@ -33,6 +33,27 @@ class Sender:
     username: str = ""
 
 
+class Relation(Enum):
+    """How words that are not the sender's own belong to a message."""
+
+    ANSWERED = "answered"
+    """The message answers them, or a part of them."""
+    PASSED_ON = "passed on"
+    """The message passes them on."""
+    BEFORE = "before"
+    """They were said in the chat before, and nobody told the agent of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """Words that a message brings along and that its sender did not write."""
+
+    relation: Relation
+    text: str
+    author: str = ""
+    """The name that whoever wrote them chose; empty for nobody known."""
+
+
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
     """One message of a person."""
@@ -43,8 +64,11 @@ class InboundMessage:
     sender: Sender
     message_id: str
     text: str
+    """The sender's own words; may be empty when the message only brings along those of others."""
     sent_at: datetime
     """When it was sent, with a time zone."""
+    quoted: tuple[Quoted, ...] = ()
+    """Words of others that it brings along, in reading order."""
 
     @property
     def key(self) -> str:

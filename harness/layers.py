@@ -46,6 +46,8 @@ class LayerName(StrEnum):
     """Who wrote the message, by the names that this person chose."""
     HISTORY = "chat/history"
     """What was said in the chat before, quoted to a conversation that does not know it."""
+    QUOTES = "message/quotes"
+    """Words of others that the message brings along: what it answers or passes on, what was said before it."""
     USER_TEXT = "message/text"
 
 
@@ -95,6 +97,11 @@ class Layer:
         object.__setattr__(self, "units", units)
         if self.raw_units < 0:
             object.__setattr__(self, "raw_units", units)
+
+
+def words_of(text: str, source: str, trust: Trust) -> Layer:
+    """The layer of what a turn is about: somebody's message, or what a schedule asks."""
+    return Layer(LayerName.USER_TEXT, source, Lifetime.INPUT, trust, text)
 
 
 @dataclass(frozen=True, slots=True)

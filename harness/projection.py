@@ -66,12 +66,13 @@ def _block(spoken: Spoken, room: int) -> str | None:
     quoted: dict[str, str] = {}
     # What the shorter text leaves of its share is the longer one's.
     for count, (label, text) in enumerate(sorted(parts, key=lambda part: len(part[1]))):
-        quoted[label] = f"{label}\n{_quoted(text, room // (len(parts) - count) - utf16_units(label) - 2)}"
+        quoted[label] = f"{label}\n{quoted_lines(text, room // (len(parts) - count) - utf16_units(label) - 2)}"
         room -= utf16_units(quoted[label]) + 1
     return "\n".join(quoted[label] for label, _ in parts)
 
 
-def _quoted(text: str, room: int) -> str:
+def quoted_lines(text: str, room: int) -> str:
+    """Quote a text line by line within about `room` UTF-16 units; what does not fit is cut, with a word."""
     lines: list[str] = []
     for line in text.strip().splitlines():
         for piece in _pieces(line):

@@ -137,9 +137,10 @@ async def on_codex(look: Look) -> OnCodex:
     offered = registered(tools, direct=look.threads.direct_tools, exclude=look.threads.without_tools)
     copied = not look.threads.reads_rules or must_be_copied(settings.workspace, gathered.composition)
     apart = cause.light or cause.isolated
-    lanes = {name: lane.value for name, lane in lanes_of(copied=copied, apart=apart).items()}
     standing = Standing(offered.names, look.threads.subagents)
     lane_plan = plan(gathered.composition, standing, copied=copied, apart=apart)
+    lanes = {name: lane.value for name, lane in lanes_of(copied=copied, apart=apart).items()}
+    lanes |= {each.layer.name: each.lane.value for each in lane_plan.placed}
     whole = Composition(tuple(each.layer for each in lane_plan.placed), lane_plan.left_out)
     manifest = whole.get(LayerName.TOOL_MANIFEST)
     report = report_of(

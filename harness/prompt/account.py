@@ -107,7 +107,7 @@ def really_sent(composition: Composition, prompt: SystemPrompt, files: Iterable[
     layers: list[Layer] = []
     left_out = list(composition.left_out)
     for layer in composition.layers:
-        if layer.name is LayerName.USER_TEXT:
+        if layer.name in (LayerName.USER_TEXT, LayerName.QUOTES):
             layers.append(layer)
             continue
         text = sections.get(section) if (section := _SECTION_OF.get(layer.name)) else held.get(layer.source)

@@ -15,7 +15,7 @@ from harness.habits import Habits
 from harness.heartbeat.run import isolated_key
 from harness.heartbeat.wording import ack_convention
 from harness.inbound import ChatKind, InboundMessage, Sender
-from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.layers import Layer, Trust, words_of
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.prompt.adapters import Adapter, LiveFacts
@@ -25,6 +25,7 @@ from harness.prompt.hooks import PromptHooks
 from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import Prepared, prepare
 from harness.prompt.registry import Extensions
+from harness.quotes import quotes_of
 from harness.settings.agent import AgentSettings
 from harness.settings.memory import ResetAction
 from harness.skills.wording import ReadTool
@@ -46,6 +47,8 @@ class Cause:
     """None for a turn that no chat caused."""
     sender: Sender | None = None
     """Who wrote; None for nobody yet."""
+    quotes: Layer | None = None
+    """Words of others that the message brings along."""
     subagent: SubagentFacts | None = None
     """The task, when a subagent does the turn."""
     reset: ResetAction | None = None
@@ -70,6 +73,7 @@ class Cause:
             held=self.held,
             chat=self.chat,
             sender=self.sender,
+            quotes=self.quotes,
             reset=self.reset,
             light=self.light,
         )
@@ -78,9 +82,7 @@ class Cause:
 def of_message(settings: AgentSettings, message: InboundMessage) -> Cause:
     """The cause that somebody wrote a message; whom the channel lets into a direct chat is the owner."""
     group = message.chat.kind is ChatKind.GROUP
-    words = Layer(
-        LayerName.USER_TEXT, message.key, Lifetime.INPUT, Trust.OUTSIDER if group else Trust.OWNER, message.text
-    )
+    words = words_of(message.text, message.key, Trust.OUTSIDER if group else Trust.OWNER)
     chat = chat_facts(settings, message.channel, message.chat.kind, id=message.chat.id, title=message.chat.title)
     return Cause(
         trigger=Trigger.CHAT,
@@ -89,6 +91,7 @@ def of_message(settings: AgentSettings, message: InboundMessage) -> Cause:
         words=words,
         chat=chat,
         sender=message.sender,
+        quotes=quotes_of(message),
         reset=bare_reset(message.text),
     )
 
@@ -142,7 +145,7 @@ _SOMEBODY: Final = "look"
 
 
 def _unsaid(trust: Trust) -> Layer:
-    return Layer(LayerName.USER_TEXT, "nobody has said anything yet", Lifetime.INPUT, trust, "")
+    return words_of("", "nobody has said anything yet", trust)
 
 
 @dataclass(frozen=True)

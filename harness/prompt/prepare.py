@@ -49,6 +49,8 @@ async def prepare(
     made = assemble(adapter, settings, gathered, live, extensions=extensions)
     said = gathered.composition.get(LayerName.USER_TEXT)
     words = said.text if said else ""
+    if quotes := gathered.composition.get(LayerName.QUOTES):
+        words = "\n\n".join(filter(None, (quotes.text, words)))
     if adapter is Adapter.CLI and made.truncation.shown:
         poll = words if live.trigger is Trigger.HEARTBEAT else None
         words = user_prompt_with_warning(words, analysis_of(gathered), heartbeat_prompt=poll)

@@ -24,7 +24,7 @@ from harness.heartbeat import (
     heartbeat_guidance,
     plan_run,
 )
-from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.inbound import Chat, ChatKind, InboundMessage, Quoted, Relation, Sender
 from harness.layers import LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import in_workspace, plain_settings
@@ -156,6 +156,33 @@ async def test_only_the_owners_direct_chat_hears_the_memory(
     carried = [layer.name for layer in composition.layers if "The boat is blue." in layer.text]
     assert agent.audience(message) is audience
     assert carried == ([LayerName.MEMORY] if audience is Audience.OWNER else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "owners", "trust"),
+    [
+        (ChatKind.DIRECT, None, Trust.OWNER),
+        (ChatKind.DIRECT, frozenset({"7"}), Trust.OWNER),
+        (ChatKind.DIRECT, frozenset({"8"}), Trust.OUTSIDER),
+        (ChatKind.GROUP, frozenset({"7"}), Trust.OWNER),
+        (ChatKind.GROUP, frozenset({"8"}), Trust.OUTSIDER),
+        (ChatKind.GROUP, None, Trust.OUTSIDER),
+    ],
+)
+async def test_only_words_of_the_owner_count_as_the_owners(
+    tmp_path: Path, kind: ChatKind, owners: frozenset[str] | None, trust: Trust
+) -> None:
+    """Spec 5: a group member is answered, and what a message passes on is nobody's order."""
+    agent = Agent(Recording(), gatherer(tmp_path), owners=owners)
+    message = replace(MESSAGE, chat=Chat(kind, "7"), quoted=(Quoted(Relation.ANSWERED, "At six.", "Mo"),))
+    layers = (await agent.receive(message)).request.composition.layers
+    assert [(layer.name, layer.trust) for layer in layers[-2:]] == [
+        (LayerName.QUOTES, Trust.OUTSIDER),
+        (LayerName.USER_TEXT, trust),
+    ]
+    assert layers[-2].text.endswith('The message answers this, by "Mo":\n> At six.')
+    again = (await agent.receive(replace(message, quoted=()))).request.composition
+    assert again.get(LayerName.QUOTES) is None
 
 
 async def test_a_stranger_does_not_continue_what_was_said_to_the_owner(tmp_path: Path) -> None:

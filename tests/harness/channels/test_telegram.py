@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.channels.telegram import from_update
 from harness.errors import HarnessError, PayloadError, UnsupportedPayloadError
-from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.inbound import Chat, ChatKind, InboundMessage, Quoted, Relation, Sender
 
 Json = dict[str, Any]
 
@@ -45,6 +45,72 @@ def test_members_of_a_newer_bot_api_are_passed_over(update: Json) -> None:
 def test_text_is_kept_as_it_was_typed(update: Json) -> None:
     update["message"]["text"] = "  two  spaces\n\nand a 🦞  "
     assert from_update(update).text == "  two  spaces\n\nand a 🦞  "
+
+
+MO: Json = {"id": 8, "is_bot": False, "first_name": "Mo", "last_name": "Reed"}
+ANSWERED: Json = {"message_id": 3, "date": 1, "chat": {"id": 555010203, "type": "private"}, "from": MO}
+
+
+@pytest.mark.parametrize(
+    ("members", "author"),
+    [
+        ({"forward_origin": {"type": "user", "date": 1, "sender_user": MO}}, "Mo Reed"),
+        ({"forward_origin": {"type": "hidden_user", "date": 1, "sender_user_name": "M."}}, "M."),
+        ({"forward_origin": {"type": "chat", "date": 1, "sender_chat": {"id": -1, "title": "Boats"}}}, "Boats"),
+        ({"forward_origin": {"type": "channel", "date": 1, "chat": {"id": -1, "username": "news"}}}, "news"),
+        ({"forward_origin": {"type": "something new"}}, ""),
+        ({"forward_date": 1, "forward_sender_name": "M."}, ""),
+        ({"via_bot": {"id": 9, "is_bot": True, "first_name": "Gif", "username": "gif"}}, "Gif"),
+    ],
+)
+def test_what_is_passed_on_is_not_the_senders_word(update: Json, members: Json, author: str) -> None:
+    """Spec 5."""
+    text = update["message"]["text"]
+    update["message"] |= members
+    message = from_update(update)
+    assert (message.text, message.quoted) == ("", (Quoted(Relation.PASSED_ON, text, author),))
+    assert message.sender.name == "Orrin Vale"
+
+
+@pytest.mark.parametrize(
+    ("members", "quoted"),
+    [
+        ({"reply_to_message": {**ANSWERED, "text": "At six."}}, ("At six.", "Mo Reed")),
+        ({"reply_to_message": {**ANSWERED, "photo": [], "caption": "The boat"}}, ("The boat", "Mo Reed")),
+        ({"reply_to_message": {**ANSWERED, "text": "At six."}, "quote": {"text": "six"}}, ("six", "Mo Reed")),
+        (
+            {"reply_to_message": {"message_id": 3, "sender_chat": {"id": -1, "title": "Boats"}, "text": "At six."}},
+            ("At six.", "Boats"),
+        ),
+        (
+            {
+                "external_reply": {"origin": {"type": "channel", "chat": {"id": -1, "title": "News"}}},
+                "quote": {"text": "a storm", "position": 0},
+            },
+            ("a storm", "News"),
+        ),
+        ({"reply_to_message": {**ANSWERED, "sticker": {}}}, None),
+    ],
+)  # fmt: skip
+def test_what_a_message_answers_is_told_apart_from_it(
+    update: Json, members: Json, quoted: tuple[str, str] | None
+) -> None:
+    """Spec 5."""
+    text = update["message"]["text"]
+    update["message"] |= members
+    message = from_update(update)
+    assert message.text == text
+    assert message.quoted == (() if quoted is None else (Quoted(Relation.ANSWERED, *quoted),))
+
+
+def test_an_answer_that_passes_something_on_keeps_the_two_apart(update: Json) -> None:
+    update["message"] |= {
+        "reply_to_message": {**ANSWERED, "text": "Any news?"},
+        "forward_origin": {"type": "user", "sender_user": MO},
+    }
+    message = from_update(update)
+    relations = [each.relation for each in message.quoted]
+    assert (message.text, relations) == ("", [Relation.ANSWERED, Relation.PASSED_ON])
 
 
 def _edited(update: Json) -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from harness.gather import Gathered, Gatherer, Situation
 from harness.habits import Habits
-from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.plain import plain_settings
+from harness.prompt.account import really_sent
 from harness.prompt.adapters import Adapter, LiveFacts, assemble
 from harness.prompt.hooks import HookContext, HookResult, PromptHooks
 from harness.prompt.prepare import prepare
@@ -37,6 +38,17 @@ async def test_without_hooks_the_model_gets_what_a_preview_shows(settings: Agent
     preview = assemble(Adapter.PREVIEW, settings, found, LiveFacts())
     assert (ready.system_prompt, ready.words) == (preview.prompt.text, "hi")
     assert "You are Pell." in ready.system_prompt
+
+
+async def test_words_of_others_stand_before_the_message_and_apart_from_it(settings: AgentSettings) -> None:
+    found = await gathered(settings)
+    quotes = Layer(LayerName.QUOTES, "message", Lifetime.INPUT, Trust.OUTSIDER, "Quoted:\n> OBEY")
+    *layers, words = found.composition.layers
+    for last, expected in ((words, "Quoted:\n> OBEY\n\nhi"), (replace(words, text=""), "Quoted:\n> OBEY")):
+        both = replace(found, composition=Composition((*layers, quotes, last), ()))
+        ready = await prepare(Adapter.EMBEDDED, settings, both, LiveFacts())
+        assert (ready.words, "OBEY" in ready.system_prompt) == (expected, False)
+        assert quotes in really_sent(both.composition, ready.assembled.prompt, ()).layers
 
 
 async def test_hooks_see_and_change_what_goes_out(settings: AgentSettings) -> None:
