@@ -9,13 +9,16 @@ Pure:
     RUNNING  | its turn never began           | the same
     RUNNING  | its turn ended                 | `DeliverLate`, or `Nothing` where the agent chose silence
     RUNNING  | its turn broke off             | `DeliverLate` with what exists of the answer, or `Notice`
-    RUNNING  | its turn still runs            | `Nothing`, for now
+    RUNNING  | its turn still runs, or the    | `Nothing`, for now
+             | backend cannot be asked now    |
     RUNNING  | nobody knows                   | `Notice`
-    ANSWERED | (not asked)                    | `DeliverLate` with the texts that are left
+    ANSWERED | (not asked)                    | `DeliverLate` with the texts that are left, if any
 
+A message that was being said into a turn, and that the turn does not have, is advised on alone, as if it waited.
 Nothing that may have begun runs a second time.
 """
 
+from dataclasses import replace
 from enum import Enum
 from typing import Final, Protocol, TypeAlias
 
@@ -42,23 +45,36 @@ class Fate(Enum):
     RUNNING = "running"
     """It is still on its way, on a backend that outlived the gateway."""
     UNKNOWN = "unknown"
-    """It may have begun, and nothing more is known."""
+    """It may have begun, and nobody will ever know more."""
+    UNREACHABLE = "unreachable"
+    """The backend cannot be asked now."""
 
 
 Found: TypeAlias = TurnResult | Fate
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a backend knows of a turn."""
+
+    found: Found
+    lacking: frozenset[str] = frozenset()
+    """The messages that were being said into it and that it surely does not have."""
+
+
 class Reconciler(Protocol):
     """A backend that looks up what became of turns that an earlier process began."""
 
-    async def reconcile(self, session_key: str, conversation: str, turn: str, message_key: str) -> Found:
-        """Say what became of a turn. Runs nothing, and raises nothing: what cannot be looked up is unknown.
+    async def reconcile(
+        self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+    ) -> Looked:
+        """Say what became of a turn. Runs nothing, and raises nothing: what cannot be looked up is unreachable.
 
         Args:
             session_key: The conversation that it belongs to.
-            conversation: The backend's id of that; empty when it is not known.
-            turn: The backend's id of the turn; empty when it is not known.
             message_key: See `TurnRequest.message_key`.
+            conversation: The backend's id of the conversation; empty when it is not known.
+            steered: Keys of messages that were being said into it.
         """
         ...
 
@@ -100,7 +116,19 @@ Advice: TypeAlias = DeliverLate | Notice | RunNow | Nothing
 
 def must_ask(delivery: OpenDelivery) -> bool:
     """Whether the backend has to be asked what became of the turn."""
-    return not delivery.ours and delivery.state is State.RUNNING
+    return not delivery.ours and (delivery.state is State.RUNNING or bool(delivery.steered))
+
+
+def parted(delivery: OpenDelivery, looked: Looked | None) -> list[OpenDelivery]:
+    """The messages, and each that their turn does not have by itself, in the order in which they came in."""
+    lacking = looked.lacking if looked is not None else frozenset[str]()
+    rest = tuple(each for each in delivery.inbound if each.key not in lacking)
+    alone = [
+        OpenDelivery(state=State.ADMITTED, lead=each.key, inbound=(each,), ours=False)
+        for each in delivery.inbound
+        if each.key in lacking
+    ]
+    return [replace(delivery, inbound=rest), *alone] if rest else alone
 
 
 def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: float = STALE) -> Advice:
@@ -121,7 +149,10 @@ def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: fl
             return _by_turn(delivery, found, now - stale)
         case State.ANSWERED:
             left = tuple(each for each in delivery.outbound if each.text and each.state is not Sending.SENT)
-            return DeliverLate(left) if left else Nothing("everything was sent", Ending.SENT)
+            if left:
+                return DeliverLate(left)
+            is_sent = any(each.state is Sending.SENT for each in delivery.outbound)
+            return Nothing("everything was sent", Ending.SENT) if is_sent else Notice(BROKE_OFF)
         case State.SETTLED:
             return Nothing("it is settled")
 
@@ -134,6 +165,8 @@ def _run(delivery: OpenDelivery, oldest: float) -> Advice:
 
 def _by_turn(delivery: OpenDelivery, found: Found | None, oldest: float) -> Advice:
     match found:
+        case TurnResult() if not delivery.led:
+            return Nothing("the turn that it was said into was answered", Ending.SENT)
         case TurnResult():
             reply = decide(found)
             if isinstance(reply, Silent):
@@ -143,7 +176,9 @@ def _by_turn(delivery: OpenDelivery, found: Found | None, oldest: float) -> Advi
             return _run(delivery, oldest)
         case Fate.RUNNING:
             return Nothing("its turn still runs")
-        case Fate.UNKNOWN | None:
+        case Fate.UNREACHABLE if delivery.inbound[-1].arrived_at >= oldest:
+            return Nothing("what became of its turn cannot be looked up now")
+        case Fate.UNREACHABLE | Fate.UNKNOWN | None:
             return Notice(BROKE_OFF)
 
 

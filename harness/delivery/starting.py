@@ -5,7 +5,18 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import assert_never
 
-from harness.delivery.advice import STALE, Advice, DeliverLate, Nothing, Notice, Reconciler, RunNow, advise, must_ask
+from harness.delivery.advice import (
+    STALE,
+    Advice,
+    DeliverLate,
+    Nothing,
+    Notice,
+    Reconciler,
+    RunNow,
+    advise,
+    must_ask,
+    parted,
+)
 from harness.delivery.courier import Courier
 from harness.errors import StoreError
 from harness.lean_values import dataclass
@@ -43,10 +54,14 @@ async def open_deliveries(
     """
     advised: list[Advised] = []
     for each in await deliveries.open():
-        found = None
+        looked = None
         if reconciler is not None and must_ask(each):
-            found = await reconciler.reconcile(each.session_key, each.conversation, each.turn, each.lead)
-        advised.append(Advised(each, advise(each, found, now=now(), stale=stale)))
+            looked = await reconciler.reconcile(
+                each.session_key, each.lead, conversation=each.conversation, steered=each.steered
+            )
+        for part in parted(each, looked):
+            found = looked.found if looked is not None else None
+            advised.append(Advised(part, advise(part, found, now=now(), stale=stale)))
     return advised
 
 
@@ -75,12 +90,12 @@ async def recover(
         StoreError: The store cannot be read.
     """
     advised = await open_deliveries(deliveries, reconciler, now=now, stale=stale)
+    # Before anything is delivered: what is settled with a turn may not be what the turn does not have.
+    runs = [each.delivery for each in advised if isinstance(each.advice, RunNow)]
+    await _written(deliveries.give_back([each.key for delivery in runs for each in delivery.inbound], anybody=True))
     for each in advised:
         logger.info("%s was left open: %s", each.delivery.lead, each.advice)
-        try:
-            await _carry_out(each, deliveries, courier, run)
-        except StoreError as error:
-            logger.warning("%s stays open: %s", each.delivery.lead, error)
+        await _carry_out(each, deliveries, courier, run)
     return advised
 
 
@@ -91,18 +106,37 @@ async def _carry_out(
     lead = next((each for each in delivery.inbound if each.key == delivery.lead), delivery.inbound[0])
     match advised.advice:
         case DeliverLate(texts, conversation, turn):
+            await _join(delivery, deliveries)
             await courier.late(lead, texts, conversation=conversation, turn=turn)
         case Notice(sentence):
-            # What is shown of an answer stays, and the sentence follows it.
-            place = max((each.place + 1 for each in delivery.outbound), default=0)
-            await courier.late(lead, [Outbound(delivery.lead, place, sentence)])
+            if delivery.led:
+                await _join(delivery, deliveries)
+                # What is shown of an answer stays, and the sentence follows it.
+                place = max((each.place + 1 for each in delivery.outbound), default=0)
+            else:  # the turn that they were said into has its own answer, and is settled
+                await _written(deliveries.begin([each.key for each in delivery.inbound], lead.key))
+                place = 0
+            await courier.late(lead, [Outbound(lead.key, place, sentence)])
         case RunNow():
-            await deliveries.release(delivery.lead)
             for each in delivery.inbound:
                 await run(each)
         case Nothing(ending=Ending() as ending):
-            await deliveries.settle(delivery.lead, ending)
+            await _join(delivery, deliveries)
+            await _written(deliveries.settle(delivery.lead, ending))
         case Nothing():
             pass
         case _:
             assert_never(advised.advice)
+
+
+async def _join(delivery: OpenDelivery, deliveries: Deliveries) -> None:
+    """What was said into the turn shares its end."""
+    if delivery.steered:
+        await _written(deliveries.joined(delivery.steered))
+
+
+async def _written(write: Awaitable[None]) -> None:
+    try:
+        await write
+    except StoreError as error:  # made up for, or else found again by the next start
+        logger.warning("%s", error)

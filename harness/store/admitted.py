@@ -113,6 +113,10 @@ class OpenDelivery:
     """In the order in which they came in."""
     ours: bool
     """Whether this process is at it."""
+    led: bool = True
+    """Whether the lead is among them; False: it is settled, and these were said into its turn."""
+    steered: tuple[str, ...] = ()
+    """Those of them of which it is not known whether the turn has them: they were being said into it."""
     conversation: str = ""
     """The backend's id of the conversation, as far as it is known."""
     turn: str = ""

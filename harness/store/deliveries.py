@@ -7,7 +7,7 @@ that fails is kept and made up for with the next one that works.
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 from uuid import uuid4
@@ -31,8 +31,9 @@ _ADMIT: Final = (
 )
 _TAKE_OVER: Final = "UPDATE deliveries SET state = ?, owner = ? WHERE key = ? AND state = 'admitted' AND owner != ?"
 _ANSWER: Final = (
-    "UPDATE deliveries SET state = 'answered', owner = ?, conversation = ?, turn = ?"
-    " WHERE lead = ? AND state != 'settled'"
+    "UPDATE deliveries SET state = 'answered', owner = ?, turn = ?,"
+    " conversation = COALESCE(NULLIF(?, ''), conversation)"
+    " WHERE lead = ? AND state != 'settled' AND steered = 0"
 )
 _PLAN: Final = (
     "INSERT INTO outbound (lead, place, text, state) VALUES (?, ?, ?, ?)"
@@ -48,28 +49,31 @@ _SENT: Final = (
 )
 _SETTLE: Final = (
     "UPDATE deliveries SET state = 'settled', ending = ?, settled_at = ?, payload = ''"
-    " WHERE lead = ? AND state != 'settled'"
+    " WHERE lead = ? AND state != 'settled' AND steered = 0"
 )
 _OPEN: Final = (
-    "SELECT key, session_key, channel, chat, message_id, arrived_at, payload, state, lead, owner, conversation, turn"  # noqa: S608 - our own words
-    " FROM deliveries WHERE state != 'settled' AND " + WHOLE_DELIVERY + " ORDER BY seq"
+    f"SELECT {WHOLE_DELIVERY}, key, session_key, channel, chat, message_id, arrived_at, payload, state, lead, owner,"  # noqa: S608 - our own words
+    " steered, conversation, turn FROM deliveries WHERE state != 'settled' ORDER BY seq"
 )
 _OUTBOUND: Final = (
-    "SELECT lead, place, text, state, sent_as, repeats FROM outbound WHERE lead IN"  # noqa: S608 - our own words
-    " (SELECT lead FROM deliveries"
-    " WHERE state != 'settled') AND " + WHOLE_OUTBOUND + " ORDER BY lead, place"
+    f"SELECT {WHOLE_OUTBOUND}, lead, place, text, state, sent_as, repeats FROM outbound WHERE lead IN"  # noqa: S608 - our own words
+    " (SELECT lead FROM deliveries WHERE state != 'settled') ORDER BY lead, place"
 )
 _TOO_MANY: Final = (
     "DELETE FROM deliveries WHERE state = 'settled' AND (settled_at < ? OR seq <= (SELECT seq FROM deliveries"
     " WHERE state = 'settled' ORDER BY seq DESC LIMIT 1 OFFSET ?))"
 )
 _ORPHANS: Final = "DELETE FROM outbound WHERE lead NOT IN (SELECT lead FROM deliveries)"
-_BEGIN: Final = "UPDATE deliveries SET state = 'running', lead = ?, owner = ? WHERE key = ? AND state != 'settled'"
-_GIVE_BACK: Final = (
-    "UPDATE deliveries SET state = 'admitted', lead = key, owner = ? WHERE key = ? AND state = 'running'"
+_BEGIN: Final = (
+    "UPDATE deliveries SET state = 'running', lead = ?, owner = ?, steered = ? WHERE key = ? AND state != 'settled'"
 )
-_RELEASE: Final = (
-    "UPDATE deliveries SET state = 'admitted', lead = key, owner = '' WHERE lead = ? AND state != 'settled'"
+_JOINED: Final = "UPDATE deliveries SET steered = 0 WHERE key = ?"
+_SETTLED_WITH: Final = (
+    "UPDATE deliveries SET state = 'settled', ending = ?, settled_at = ?, payload = '' WHERE key = ? AND NOT EXISTS"
+    " (SELECT 1 FROM deliveries AS named WHERE named.key = deliveries.lead AND named.state != 'settled')"
+)
+_GIVE_BACK: Final = (
+    "UPDATE deliveries SET state = 'admitted', lead = key, steered = 0, owner = ? WHERE key = ? AND state = 'running'"
 )
 _STATES: Final = {each.value: each for each in State}
 _SENDINGS: Final = {each.value: each for each in Sending}
@@ -138,31 +142,47 @@ class Deliveries:
 
         return await self._write(write)
 
-    async def begin(self, keys: Sequence[str], lead: str) -> None:
-        """These messages are given to a harness now, or steered into its turn, which is named after `lead`.
+    async def begin(self, keys: Sequence[str], lead: str, *, steered: bool = False) -> None:
+        """These messages are given to a harness now, for a turn that is named after `lead`.
+
+        Args:
+            keys: The messages.
+            lead: The message that the turn is named after; for a new turn one of them.
+            steered: They are said into that turn, which may be over by then. They count as its own only once they have
+                `joined`; else begin again with them, in a turn of their own.
 
         Raises:
             StoreError: It could not be kept; it is made up for.
         """
-        rows = [(lead, self._owner, key) for key in keys]
+        rows = [(lead, self._owner, int(steered), key) for key in keys]
         await self._write(lambda connection: connection.executemany(_BEGIN, rows))
 
-    async def give_back(self, keys: Sequence[str]) -> None:
+    async def joined(self, keys: Sequence[str]) -> None:
+        """The turn that these messages were said into has them, so that its answer is theirs, also if it is over.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        at = self._now()
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany(_JOINED, [(key,) for key in keys])
+            connection.executemany(_SETTLED_WITH, [(Ending.SENT.value, at, key) for key in keys])
+
+        await self._write(write)
+
+    async def give_back(self, keys: Sequence[str], *, anybody: bool = False) -> None:
         """These messages wait again: no harness has them after all.
 
+        Args:
+            keys: The messages.
+            anybody: Whoever takes them in next runs them, as if they had just come.
+
         Raises:
             StoreError: It could not be kept; it is made up for.
         """
-        rows = [(self._owner, key) for key in keys]
+        rows = [("" if anybody else self._owner, key) for key in keys]
         await self._write(lambda connection: connection.executemany(_GIVE_BACK, rows))
-
-    async def release(self, lead: str) -> None:
-        """The turn of these messages never began: whoever takes them in next runs them.
-
-        Raises:
-            StoreError: It could not be kept; it is made up for.
-        """
-        await self._write(lambda connection: connection.execute(_RELEASE, (lead,)))
 
     async def answer(
         self, lead: str, texts: Sequence[str], *, first: int = 0, conversation: str = "", turn: str = ""
@@ -185,7 +205,7 @@ class Deliveries:
         ]
 
         def write(connection: sqlite3.Connection) -> None:
-            connection.execute(_ANSWER, (self._owner, conversation, turn, lead))
+            connection.execute(_ANSWER, (self._owner, turn, conversation, lead))
             connection.executemany(_PLAN, rows)
 
         await self._write(write)
@@ -328,29 +348,46 @@ def open_deliveries_at(path: Path) -> list[OpenDelivery]:
 
 
 def _open(connection: sqlite3.Connection, owner: str) -> list[OpenDelivery]:
+    """What is open; `owner` is empty for somebody who only looks, and who passes over what is damaged.
+
+    Raises:
+        ValueError: A row is damaged, and is to be deleted.
+    """
     outbound: dict[str, list[Outbound]] = {}
-    for lead, place, text, state, sent_as, repeats in connection.execute(_OUTBOUND):
+    for lead, place, text, state, sent_as, repeats in _whole(connection.execute(_OUTBOUND), owner):
         # A word that nobody knows may stand for one that was sent.
-        each = Outbound(str(lead), place, str(text), _SENDINGS.get(state, Sending.SENDING), str(sent_as), repeats)
+        how = _SENDINGS.get(str(state), Sending.SENDING)
+        each = Outbound(str(lead), int(str(place)), str(text), how, str(sent_as), int(str(repeats)))
         outbound.setdefault(each.lead, []).append(each)
     groups: dict[str, list[tuple[object, ...]]] = {}
-    for row in connection.execute(_OPEN):
+    for row in _whole(connection.execute(_OPEN), owner):
         groups.setdefault(str(row[8]), []).append(row)
     return [_delivery(lead, rows, tuple(outbound.get(lead, ())), owner) for lead, rows in groups.items()]
+
+
+def _whole(rows: Iterable[tuple[object, ...]], owner: str) -> Iterator[tuple[object, ...]]:
+    for whole, *row in rows:
+        if whole:
+            yield tuple(row)
+        elif owner:
+            raise ValueError("a value of a delivery is none")
 
 
 def _delivery(
     lead: str, rows: Sequence[tuple[object, ...]], outbound: tuple[Outbound, ...], owner: str
 ) -> OpenDelivery:
-    named = next((row for row in rows if row[0] == lead), rows[0])
+    led = next((row for row in rows if row[0] == lead), None)
+    named = led or rows[0]
     return OpenDelivery(
         # A word that nobody knows may stand for a turn that runs.
         state=_STATES.get(str(named[7]), State.RUNNING),
         lead=lead,
         inbound=tuple(map(_inbound, rows)),
         ours=bool(owner) and named[9] == owner,
-        conversation=str(named[10]),
-        turn=str(named[11]),
+        led=led is not None,
+        steered=tuple(str(row[0]) for row in rows if row[10]),
+        conversation=str(named[11]),
+        turn=str(named[12]),
         outbound=outbound,
     )
 

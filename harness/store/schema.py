@@ -55,6 +55,7 @@ CREATE TABLE deliveries (
     state TEXT NOT NULL,
     lead TEXT NOT NULL,
     owner TEXT NOT NULL,
+    steered INTEGER NOT NULL DEFAULT 0,
     conversation TEXT NOT NULL DEFAULT '',
     turn TEXT NOT NULL DEFAULT '',
     ending TEXT NOT NULL DEFAULT '',
@@ -103,7 +104,7 @@ _ALL: Final = (_BINDINGS, _TRANSCRIPT, _DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND)
 _CHECKS: Final = (
     "SELECT backend, session_key, conversation, loading, used_at FROM bindings LIMIT 0",
     "SELECT session_key, seq, answered FROM transcript LIMIT 0",
-    "SELECT key, lead, owner, settled_at FROM deliveries LIMIT 0",
+    "SELECT key, lead, owner, steered, settled_at FROM deliveries LIMIT 0",
     "SELECT lead, place, sent_as FROM outbound LIMIT 0",
 )
 """What only tables of ours understand."""
@@ -112,7 +113,10 @@ VERSION: Final = len(_MIGRATIONS)
 
 WHOLE_BINDING: Final = "typeof(heard) = 'integer' AND typeof(used_at) IN ('integer', 'real')"
 """What holds of a row of `bindings` unless somebody else wrote there; a text may be any."""
-WHOLE_DELIVERY: Final = "typeof(arrived_at) IN ('integer', 'real') AND typeof(settled_at) IN ('integer', 'real')"
+WHOLE_DELIVERY: Final = (
+    "typeof(arrived_at) IN ('integer', 'real') AND typeof(settled_at) IN ('integer', 'real')"
+    " AND typeof(steered) = 'integer'"
+)
 WHOLE_OUTBOUND: Final = "typeof(place) = 'integer' AND typeof(repeats) = 'integer'"
 """The same of `deliveries` and `outbound`."""
 _WHOLE: Final = (
