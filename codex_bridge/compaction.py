@@ -21,12 +21,19 @@ from codex_bridge.errors import (
     last_words_of,
 )
 from codex_bridge.ledger import State, TurnLedger
-from codex_bridge.leftover import stopped
+from codex_bridge.leftover import is_at_work, stopped
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.stopping import Stopping
-from codex_bridge.threads import NoThreadError
+from codex_bridge.threads import BUSY_PAUSE, NoThreadError
 from codex_bridge.turn import CodexTurn, SentRequest
-from codex_bridge.wire.besides import THREAD_COMPACT, TURNS_LIST, ThreadCompactParams, TurnsListParams
+from codex_bridge.wire.besides import (
+    THREAD_COMPACT,
+    THREAD_READ,
+    TURNS_LIST,
+    ThreadCompactParams,
+    ThreadReadParams,
+    TurnsListParams,
+)
 from codex_bridge.wire.items import UserMessageItem
 from codex_bridge.wire.notifications import TurnEnded
 from codex_bridge.wire.requests import Thread, Turn
@@ -34,6 +41,8 @@ from harness.turns import EndedBy, Failure
 
 BEGIN_DEADLINE: Final = 30.0
 """Seconds until Codex tells of the turn that it began; measured are 10 ms."""
+FREE_DEADLINE: Final = 30.0
+"""Seconds to wait for a summary that another client of the server asked for (harness reference, 7.5)."""
 NO_TURNS: Final = -32601
 """Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
 NOTHING_SAID: Final = "Nothing was said in this conversation yet."
@@ -126,6 +135,20 @@ async def settle_lost(servers: Servers, turn: CodexTurn, ledger: TurnLedger, cau
     else:
         sentence = f"{cut} The conversation is as it was before."
         turn.push(ledger.fail(sentence, last_words_of(cause), Failure.SERVER, by=EndedBy.LOSS))
+
+
+async def until_free(connection: Connection, thread_id: str) -> None:
+    """Wait until a thread runs nothing, while somebody else has it summarised; not for ever, nor if nobody tells."""
+    with anyio.move_on_after(FREE_DEADLINE):
+        while True:
+            await anyio.sleep(BUSY_PAUSE)
+            try:
+                read = await connection.server.client.call(THREAD_READ, ThreadReadParams(thread_id=thread_id))
+            except CodexError as error:
+                logger.info("whether %s is still summarised: %s", thread_id, error)
+                return
+            if not is_at_work(read.thread):
+                return
 
 
 async def last_turn(connection: Connection, thread_id: str) -> Turn | None:

@@ -223,6 +223,7 @@ def thread_settings(
         or preset.approval_policy,
         reviewer=server.approvals_reviewer or "user",
         search={} if agent is None else search_config(agent.tools.search),
+        reserve_tokens=0 if agent is None else agent.reserve_tokens,
         service_tier=tier if fast is None else FAST if fast else "",
     )
 

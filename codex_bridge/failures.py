@@ -118,13 +118,33 @@ _WORDS: Final[tuple[tuple[Trouble, tuple[str, ...]], ...]] = (
 )
 """Words of a refusal, in lower case, by what they mean."""
 _TOO_LONG: Final = (
-    "context_length_exceeded",
-    "maximum context length",
     "context window",
+    "context length",
+    "context size",
+    "context_length",
+    "context_size",
+    "context_window",
+    "context limit",
+    "context overflow",
+    "maximum context",
+    "maximum prompt length",
+    "maximum number of tokens",
+    "maximum number of input tokens",
     "prompt is too long",
+    "prompt too long",
     "input is too long",
+    "input too long",
+    "input length",
+    "too many input tokens",
+    "too many tokens",
+    "request_too_large",
+    "reduce the length of the messages",
+    "string_above_max_length",
 )
-"""How providers say that a conversation does not fit; Codex 0.163 passes their words on under the name "other"."""
+"""How providers and local servers say that a conversation does not fit, in lower case; Codex passes their words on as
+"other"; 0.171 names `context_length_exceeded` itself."""
+_TOO_FAST: Final = ("per minute", "per min", "per day", "rate limit", "rate_limit", "quota")
+"""What speaks of tokens in time, and of no window."""
 
 SENTENCES: Final[Mapping[str, str]] = {
     "contextWindowExceeded": "The conversation no longer fits into the model's window.",
@@ -256,7 +276,7 @@ def turn_trouble(error: TurnError | None) -> Trouble:
     if name == "unauthorized" or status in (401, 403):
         return Trouble.LOGIN
     message = error.message.lower()
-    if name in ("", "other", "badRequest") and any(words in message for words in _TOO_LONG):
+    if name in ("", "other", "badRequest") and _is_too_long(message):
         return Trouble.OVERFLOW
     found = _by_words(message)
     return found if found in (Trouble.LOGIN, Trouble.DISK) else Trouble.OTHER
@@ -317,6 +337,11 @@ def _info(error: TurnError) -> tuple[str, int | None]:
         status = cast("dict[str, object]", facts).get("httpStatusCode") if isinstance(facts, dict) else None
         return name, status if isinstance(status, int) else None
     return (info, None) if isinstance(info, str) else ("", None)
+
+
+def _is_too_long(message: str) -> bool:
+    """Whether a provider's words say that a conversation does not fit into the model's window."""
+    return any(words in message for words in _TOO_LONG) and not any(words in message for words in _TOO_FAST)
 
 
 def _by_words(message: str) -> Trouble:

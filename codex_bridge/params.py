@@ -78,6 +78,9 @@ class ThreadSettings:
     """Settings of Codex for searching the web."""
     service_tier: str | None = None
     """How fast the provider is to answer: the name of a tier; empty: its standard; None: whatever the thread has."""
+    reserve_tokens: int = 0
+    """Tokens of the model's window that a conversation must leave free, or Codex summarises it; 0: as Codex likes,
+    which is a tenth of the window, and never less (measured)."""
     reads_rules: bool = True
     """Codex may read AGENTS.md from the working directory by itself; otherwise the rules travel as a copy. A server
     that somebody else runs may see another disk."""
@@ -108,10 +111,12 @@ def thread_start(
     *,
     tools: Sequence[DynamicTool] = (),
     ephemeral: bool = False,
+    window: int | None = None,
 ) -> ThreadStartParams:
     """Parameters of thread/start. The tools stay with the thread; no later request can change them.
 
-    Codex writes nothing of an ephemeral thread down, and it can never be resumed.
+    Codex writes nothing of an ephemeral thread down, and it can never be resumed. `window` is that of the model, in
+    tokens, where it is known.
     """
     params = ThreadStartParams(
         model=request.model,
@@ -119,7 +124,10 @@ def thread_start(
         approval_policy=settings.approval_policy,
         approvals_reviewer=settings.reviewer,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes, settings) | plan_setting(request, settings) | shell_variables(request.environment),
+        config=thread_config(lanes, settings)
+        | compaction_setting(settings, window)
+        | plan_setting(request, settings)
+        | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
         personality="none",
         service_name=SERVICE_NAME,
@@ -131,7 +139,7 @@ def thread_start(
 
 
 def thread_resume(
-    thread_id: str, request: TurnRequest, lanes: LanePlan, settings: ThreadSettings
+    thread_id: str, request: TurnRequest, lanes: LanePlan, settings: ThreadSettings, *, window: int | None = None
 ) -> ThreadResumeParams:
     """Parameters of thread/resume.
 
@@ -146,7 +154,10 @@ def thread_resume(
         approval_policy=settings.approval_policy,
         approvals_reviewer=settings.reviewer,
         sandbox=OPENING_SANDBOX,
-        config=thread_config(lanes, settings) | plan_setting(request, settings) | shell_variables(request.environment),
+        config=thread_config(lanes, settings)
+        | compaction_setting(settings, window)
+        | plan_setting(request, settings)
+        | shell_variables(request.environment),
         developer_instructions=lanes.thread_developer,
         personality="none",
     )
@@ -298,6 +309,21 @@ def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object
             "skills.include_instructions": False,
         }
     )
+
+
+LEAST_TOKENS: Final = 8_000
+"""Tokens that a conversation may hold at least, whatever is to stay free (harness reference, 7.3)."""
+
+
+def compaction_setting(settings: ThreadSettings, window: int | None) -> dict[str, object]:
+    """The setting by which Codex summarises a conversation before its window is so full; none where none is asked for.
+
+    It is obeyed on start and on resume, and what is more than nine tenths of the window counts as those (measured).
+    """
+    if not settings.reserve_tokens or window is None:
+        return {}
+    least = min(LEAST_TOKENS, window // 2)
+    return {"model_auto_compact_token_limit": max(window - settings.reserve_tokens, least)}
 
 
 OWN_PLAN: Final[Mapping[str, object]] = MappingProxyType({"tools.update_plan.enabled": True})

@@ -30,6 +30,8 @@ ADOPTION_DEADLINE: Final = 2.0
 """Seconds to wait for turn/started when its answer is lost; on the wire they are a millisecond apart."""
 NOT_THERE: Final = -32601
 """Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
+IN_SUMMARY: Final = "turn_kind: Compact"
+"""Words by which the server refuses a turn while it summarises the thread (measured on both versions)."""
 REVERT_DEADLINE: Final = 5.0
 """Seconds to wait until a quiet turn is taken back; measured are 10 ms."""
 
@@ -123,6 +125,10 @@ class Running:
                 # The server unloaded the thread without our noticing; nothing of this turn ran.
                 connection.threads.pop(turn.key, None)
                 thread = await self._threads.open(connection, turn)
+            elif IN_SUMMARY in error.message:
+                from codex_bridge.compaction import until_free  # another client of the server asked for it
+
+                await until_free(connection, thread.opened.thread.id)
             else:
                 await anyio.sleep(BUSY_PAUSE)
             before = thread.holds

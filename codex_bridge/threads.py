@@ -547,14 +547,23 @@ class Threads:
 
     async def _start(self, connection: Connection, turn: CodexTurn) -> ThreadOpened:
         self._judge_rules(turn)
-        params = thread_start(turn.request, turn.lanes, self._settings, tools=turn.tools.specs, ephemeral=turn.aside)
+        params = thread_start(
+            turn.request,
+            turn.lanes,
+            self._settings,
+            tools=turn.tools.specs,
+            ephemeral=turn.aside,
+            window=connection.server.capabilities.context_tokens(turn.request.model or ""),
+        )
         turn.sent.append(SentRequest(THREAD_START.name, without_variables(params)))
         return await connection.server.client.call(THREAD_START, params)
 
     async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened:
         """Load a thread, and try once more when it is busy for the moment."""
         self._judge_rules(turn)
-        params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings)
+        model = turn.request.model or bound.basis.model
+        window = connection.server.capabilities.context_tokens(model)
+        params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings, window=window)
         turn.sent.append(SentRequest(THREAD_RESUME.name, without_variables(params)))
         try:
             return await connection.server.client.call(THREAD_RESUME, params)

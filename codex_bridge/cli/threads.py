@@ -4,8 +4,11 @@ While a gateway runs, its store is its own: then only `list` works.
 """
 
 import json
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +16,8 @@ import anyio
 import typer
 
 from codex_bridge.cli.options import ruled
+from codex_bridge.cli.played import played, root_of
+from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
     STORE,
     AgentOption,
@@ -21,19 +26,28 @@ from codex_bridge.cli.setup import (
     Configured,
     HomeOption,
     JsonOption,
+    Running,
+    WorkspaceOption,
+    accept,
     configured,
     launch_of,
+    running,
 )
 from codex_bridge.cli.tables import console, table
 from codex_bridge.client import ignore_all, refuse_all
 from codex_bridge.home import agent_dir, private_dir, state_dir
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Action, say
+from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, app_server, login_of
 from codex_bridge.servers import Connection
 from codex_bridge.threads import Threads, backend_of
+from harness.compaction import Summary, compaction_of
 from harness.errors import HarnessError
 from harness.store.bindings import bindings_at, listed
 from harness.store.bound import Listed
+from harness.turns import TurnResult
 
 ChatArgument = Annotated[
     str, typer.Argument(metavar="CHAT", help="The chat as `threads list` names it, agent:main:telegram:direct:7 say.")
@@ -87,6 +101,40 @@ def adopt(
     _say(as_json, {"chat": chat, "thread": thread}, f"{chat} goes on in thread {thread}.")
 
 
+@app.command("compact", cls=ruled())
+def compact(
+    chat: ChatArgument,
+    workspace: WorkspaceOption = None,
+    loopback: Annotated[
+        bool, typer.Option("--loopback", help="Let a local stand-in play the model, for a chat that it talked in.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", help="The model, instead of the configured one or Codex's default.")
+    ] = None,
+    config: ConfigOption = None,
+    agent: AgentOption = None,
+    codex: CodexOption = None,
+    codex_home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a summary in place of what a chat's thread holds, and wait for it; Ctrl-C stops it."""
+    found = configured(config, agent, workspace)
+    accept(found)
+    how = partial(running, found.settings, codex=codex, codex_home=codex_home, codex_config=found.codex)
+    result = anyio.run(_compact, how, loopback, model, chat)
+    done = compaction_of(result)
+    data: dict[str, object] = {
+        "chat": chat,
+        "thread": result.conversation or None,
+        "summary": done.summary.value,
+        "sentence": said(done.sentence),
+        "detail": mask(result.detail),
+        "usage": {"input": result.usage.input, "cached": result.usage.cached, "output": result.usage.output},
+    }
+    _say(as_json, data, said(done.sentence))
+    raise typer.Exit(0 if done.summary in (Summary.DONE, Summary.NOTHING) else 1)
+
+
 @app.command("forget", cls=ruled())
 def forget(
     chat: ChatArgument, config: ConfigOption = None, agent: AgentOption = None, as_json: JsonOption = False
@@ -112,6 +160,19 @@ async def _adopt(found: Configured, thread: str, chat: str, codex: Path | None, 
     ):
         threads = Threads(bindings, backend_of(source), ThreadSettings(), login=login_of(source, agent))
         await threads.adopt(Connection(server), chat, thread)
+
+
+async def _compact(
+    how: Callable[..., AbstractAsyncContextManager[Running]], loopback: bool, model: str | None, chat: str
+) -> TurnResult:
+    root = root_of(loopback=loopback)
+    async with played(how, _summary if loopback else None, model=model, root=root) as live:
+        return await (await live.agent.compact(chat)).result()
+
+
+def _summary(request: RecordedRequest) -> Action:
+    """What the stand-in makes of a conversation."""
+    return say(f"The loopback model summarised {len(request.parts())} parts.")
 
 
 async def _forget(path: Path, chat: str) -> None:

@@ -53,6 +53,8 @@ class Compaction(Section):
     reserve_tokens_floor: Annotated[Whole, Field(ge=0)] | None = None
     truncate_after_compaction: bool | None = None
     max_active_transcript_bytes: int | str | None = None
+    model: str | None = None
+    provider: str | None = None
 
 
 class Subagents(Section):
@@ -146,6 +148,7 @@ class AgentEntry(AgentOverrides):
     default: bool = False
     name: str | None = None
     skills_limits: SkillsLimits | None = None
+    compaction: Opaque | None = None
 
 
 class AgentDefaults(AgentOverrides):

@@ -65,6 +65,7 @@ def resolve_agent(
         startup=filled(StartupSettings(), defaults.startup_context),
         excerpts=filled(ExcerptLimits(), entry.context_limits, defaults.context_limits),
         post_compaction_sections=trimmed(defaults.compaction.post_compaction_sections or ()),
+        reserve_tokens=max(defaults.compaction.reserve_tokens or 0, defaults.compaction.reserve_tokens_floor or 0),
         heartbeat=heartbeat_of(
             values, wanted, time=time, is_timezone=surroundings.is_timezone, anthropic_oauth=anthropic_oauth
         ),

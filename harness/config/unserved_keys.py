@@ -25,7 +25,10 @@ _OF_AN_AGENT: Final[Mapping[str, Unserved]] = {
 }  # fmt: skip
 """Below the defaults, and below the entry of an agent."""
 
-_COMPACTED: Final = "Codex itself decides when a conversation is compacted, and what is kept of it"
+_COMPACTED: Final = (
+    "a conversation is compacted by what the model's window holds, see reserveTokens, and never by bytes"
+)
+_SUMMARISED: Final = "Codex summarises a conversation with the model that talks in it"
 _ENVELOPE: Final = "messages carry their time as the prompt shows it"
 _QUEUED: Final = "a message that comes in during a turn is handled as the gateway's own code asks"
 _PICTURES: Final = "pictures do not reach the model"
@@ -36,10 +39,11 @@ _COMMANDS: Final = (
 UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
     {
         **{f"{level}.{key}": entry for level in _LEVELS for key, entry in _OF_AN_AGENT.items()},
-        "agents.defaults.compaction.reserveTokens": Unserved(_COMPACTED),
-        "agents.defaults.compaction.reserveTokensFloor": Unserved(_COMPACTED),
+        "agents.defaults.compaction.model": Unserved(_SUMMARISED),
+        "agents.defaults.compaction.provider": Unserved(_SUMMARISED),
         "agents.defaults.compaction.truncateAfterCompaction": Unserved(_COMPACTED, harmless=(False,)),
         "agents.defaults.compaction.maxActiveTranscriptBytes": Unserved(_COMPACTED),
+        "agents.list.*.compaction": Unserved("agents.defaults.compaction holds for every agent"),
         "agents.defaults.envelopeTimezone": Unserved(_ENVELOPE),
         "agents.defaults.envelopeTimestamp": Unserved(_ENVELOPE),
         "agents.defaults.envelopeElapsed": Unserved(_ENVELOPE),

@@ -177,6 +177,8 @@ class AgentSettings:
     excerpts: ExcerptLimits = field(default_factory=ExcerptLimits)
     post_compaction_sections: tuple[str, ...] = ()
     """Titles of AGENTS.md that are said again after a compaction; empty: none."""
+    reserve_tokens: int = 0
+    """Tokens of the model's window that a conversation must leave free, or it is compacted; 0: as the backend likes."""
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     visibility: ChannelVisibility = field(default_factory=ChannelVisibility)
     """What of a heartbeat each channel shows."""

@@ -83,6 +83,11 @@ def test_the_web_is_searched_as_the_agent_may(search: SearchSettings, config: di
     assert thread_settings(CodexConfig(), {}, agent) == ThreadSettings(search=config)
 
 
+def test_what_the_gateway_wants_free_of_a_window_stays_free() -> None:
+    agent = replace(plain_settings(Path("/w")), reserve_tokens=20_000)
+    assert thread_settings(CodexConfig(), {}, agent) == ThreadSettings(reserve_tokens=20_000)
+
+
 def test_a_wish_about_codex_that_does_nothing_is_named_and_a_limit_that_is_not_kept_is_refused() -> None:
     _, findings = read(
         """{appServer: {networkProxy: {allow: ['a.example']}, args: ['app-server'], codeModeOnly: false},

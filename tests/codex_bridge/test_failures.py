@@ -27,6 +27,7 @@ from codex_bridge.failures import (
 from codex_bridge.wire.requests import TurnError
 from harness.errors import StoreError
 from harness.turns import Failure
+from tests.support.overflows import OVERFLOWS
 
 ID = "01a22fb2-64d8-7ea1-8388-3ef194e03bfc"
 META = (
@@ -105,7 +106,9 @@ def test_an_error_of_a_call_is_told_apart_by_its_kind(error: CodexError, trouble
         ("contextWindowExceeded", "Codex ran out of room in the model's context window.", Trouble.OVERFLOW),
         # 0.163 passes the provider's body on.
         ("other", '{"error":{"code":"context_length_exceeded","message":"Too much."}}', Trouble.OVERFLOW),
-        ("other", "This model's maximum context length is 128000 tokens.", Trouble.OVERFLOW),
+        *(("other", words, Trouble.OVERFLOW) for words in OVERFLOWS),
+        ("other", "Rate limit reached: too many tokens per min (TPM) for this model.", Trouble.OTHER),
+        ("other", "You exceeded your current quota of input tokens; context length 8192.", Trouble.OTHER),
         ({"httpConnectionFailed": {"httpStatusCode": 413}}, "unexpected status 413", Trouble.OVERFLOW),
         ("unauthorized", "Your access token could not be refreshed.", Trouble.LOGIN),
         ({"httpConnectionFailed": {"httpStatusCode": 401}}, "unexpected status 401 Unauthorized", Trouble.LOGIN),

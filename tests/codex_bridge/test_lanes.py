@@ -341,6 +341,27 @@ def test_an_agents_file_that_was_refused_does_not_come_in_through_codex() -> Non
     }
 
 
+@pytest.mark.parametrize(
+    ("reserved", "window", "limit"),
+    [
+        (20_000, 272_000, 252_000),
+        (270_000, 272_000, 8_000),
+        (20_000, 10_000, 5_000),
+        (20_000, None, None),
+        (0, 272_000, None),
+    ],
+    ids=["some", "too much", "small window", "unknown window", "none"],
+)
+def test_the_tokens_that_stay_free_make_codex_summarise_in_time(
+    reserved: int, window: int | None, limit: int | None
+) -> None:
+    asked = request(layer(LayerName.USER_TEXT, "hi"))
+    lanes, settings = plan(asked.composition), ThreadSettings(reserve_tokens=reserved)
+    start = thread_start(asked, lanes, settings, window=window)
+    resume = thread_resume("thread-1", asked, lanes, settings, window=window)
+    assert [(each.config or {}).get("model_auto_compact_token_limit") for each in (start, resume)] == [limit, limit]
+
+
 def test_a_heartbeat_has_its_guidance_first_and_its_pointer_last() -> None:
     """S53."""
     lanes = plan(

@@ -361,6 +361,25 @@ def test_a_thread_is_adopted_if_codex_has_it(codex: CodexBinary, state: Path) ->
     assert (listed["chat"], listed["thread"], listed["exchanges"]) == (chat, thread, 0)
 
 
+def test_a_chat_is_summarised_on_request(codex: CodexBinary, state: Path) -> None:
+    where = ("--workspace", str(SAMPLE / "workspace"), "--loopback")
+    chat = "agent:main:telegram:direct:555010203"
+    early = run(codex, state, "threads", "compact", chat, *where)
+    turn = json.loads(run(codex, state, "turn", "--payload", str(SAMPLE / "update.json"), "--json", *where).stdout)
+    done = json.loads(run(codex, state, "threads", "compact", chat, "--json", *where).stdout)
+    again = run(codex, state, "threads", "compact", chat, *where)
+    nothing = "There is nothing to summarise. Nothing was said in this conversation"
+    assert (early.returncode, early.stdout) == (0, f"{nothing} yet.\n")
+    assert {name: done[name] for name in ("chat", "thread", "summary", "sentence", "detail")} == {
+        "chat": chat,
+        "thread": turn["result"]["thread"],
+        "summary": "done",
+        "sentence": "The conversation is summarised.",
+        "detail": "",
+    }
+    assert (again.returncode, again.stdout) == (0, f"{nothing} since it was summarised last.\n")
+
+
 @pytest.mark.parametrize(
     ("payload", "stdin", "sentence"),
     [

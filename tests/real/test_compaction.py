@@ -22,10 +22,13 @@ from codex_bridge.loopback.script import (
     always,
     say,
 )
+from codex_bridge.params import ThreadSettings
 from codex_bridge.strain import CIRCLING, STUCK
 from codex_bridge.threads import MOVES_ON
+from codex_bridge.wire.besides import THREAD_COMPACT, ThreadCompactParams
 from harness.compaction import Compaction, Summary, compaction_of
 from harness.turns import Compacted, EndedBy, Failure, Notice, Outcome
+from tests.support.overflows import OVERFLOWS
 from tests.support.real import Stage, count, events_of, stage
 
 GPT6 = "gpt-6.1-sol"
@@ -277,6 +280,24 @@ async def test_a_summary_that_codex_makes_by_itself_is_seen_and_the_turn_goes_on
     assert kinds(play) == "tstst"
 
 
+async def test_a_conversation_that_is_to_leave_room_is_summarised_in_time(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """A window of 272,000 tokens, of which 172,000 are to stay free; the rest of a thread keeps to that as well."""
+    script = summarising(say("In short."), Reply((Say("Fine."),), usage=Usage(input=101_000, output=1)))
+    settings = ThreadSettings(reserve_tokens=172_000)
+    asked: list[str] = []
+    for number in ("1", "2"):
+        async with stage(codex, state, workspace, script, settings=settings) as play:
+            await play.ask("hi", number=number)
+            await play.ask("on", number=f"{number}0")
+            asked.append(kinds(play))
+    async with stage(codex, state, workspace, script) as play:
+        await play.ask("hi", number="3")
+        asked.append(kinds(play))
+    assert asked == ["tst", "stst", "t"]
+
+
 @pytest.mark.parametrize(
     ("failing", "tries"),
     [
@@ -309,6 +330,47 @@ async def test_a_thread_that_codex_can_never_summarise_is_left_once_and_that_is_
     assert after.conversation != before.conversation == failed[0].conversation
     assert on.conversation == after.conversation
     assert count(play.model.requests[-1], "zebra one") == 1
+
+
+async def test_every_word_for_a_full_window_moves_the_conversation_on(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """K6: what providers and local servers say comes through Codex, and the message is answered all the same."""
+    full = iter([HttpError(400, {"error": {"message": words, "type": "invalid_request_error"}}) for words in OVERFLOWS])
+    turns: list[int] = []
+
+    def script(request: RecordedRequest) -> Action:
+        turns.append(request.number)
+        # Every second request is that of a fresh thread, or the first of one that has a history.
+        return next(full) if len(turns) > 1 and len(turns) % 2 == 0 else say("Fine.")
+
+    async with stage(codex, state, workspace, script) as play:
+        results = [await play.ask("hi", number="0")]
+        results += [await play.ask("hi", number=str(number)) for number in range(1, len(OVERFLOWS) + 1)]
+    assert [(each.outcome, each.text) for each in results] == [(Outcome.ANSWERED, "Fine.")] * (len(OVERFLOWS) + 1)
+    assert len({each.conversation for each in results}) == len(OVERFLOWS) + 1
+
+
+async def test_a_message_waits_for_a_summary_that_another_client_asked_for(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    held = anyio.Event()
+    script = summarising(Reply((Say("In short."), Wait(held))), say("Fine."))
+    async with stage(codex, state, workspace, script) as play:
+        before = await play.ask("one", number="1")
+        await play.model.next_request()
+        server = play.harness.server
+        assert server is not None
+        await server.client.call(THREAD_COMPACT, ThreadCompactParams(thread_id=before.conversation))
+        await play.model.next_request()
+        turn = await play.begin("two", number="2")
+        while len(turn.sent) == 0:
+            await anyio.lowlevel.checkpoint()
+        await anyio.wait_all_tasks_blocked()
+        held.set()
+        result = await turn.result()
+    assert (result.outcome, result.text, result.conversation) == (Outcome.ANSWERED, "Fine.", before.conversation)
+    assert kinds(play) == "tst"
 
 
 async def test_a_limit_of_the_account_costs_no_conversation(codex: CodexBinary, state: Path, workspace: Path) -> None:

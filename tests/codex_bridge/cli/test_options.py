@@ -143,6 +143,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("turn",): ("--payload", "update.json"),
     ("job",): ("--prompt", "Count the boats."),
     ("threads", "adopt"): ("thread-1", "agent:main:telegram:direct:7"),
+    ("threads", "compact"): ("agent:main:telegram:direct:7",),
     ("threads", "forget"): ("agent:main:telegram:direct:7",),
 }
 """What a command cannot do without."""

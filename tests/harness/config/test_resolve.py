@@ -80,7 +80,7 @@ FULL = """{
       models: {
         "a/one": {alias: " zed ", agentRuntime: {id: "codex"}}, "a/two": {alias: "abe"}, "a/three": {alias: " "},
       },
-      compaction: {postCompactionSections: [" Red Lines ", ""]},
+      compaction: {postCompactionSections: [" Red Lines ", ""], reserveTokens: 9000, reserveTokensFloor: 20000},
       userTimezone: " Asia/Tokyo ", timeFormat: "24", envelopeTimezone: "user", envelopeElapsed: "off",
       subagents: {delegationMode: "prefer", thinking: "high"}, timeoutSeconds: 90, skipBootstrap: true,
       skipOptionalBootstrapFiles: ["USER.md"],
@@ -139,6 +139,7 @@ def test_every_setting_of_an_agent_comes_from_its_key(machine: Surroundings) -> 
         ),
         startup=StartupSettings(enabled=False, apply_on=("new", "reset")),
         post_compaction_sections=("Red Lines",),
+        reserve_tokens=20_000,
         time=TimeSettings(
             timezone="Asia/Tokyo",
             host_timezone="Europe/Rome",
