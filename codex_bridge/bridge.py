@@ -5,6 +5,7 @@ notification means is the ledger's business and what a request holds that of `pa
 and keeps turns of one conversation apart.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -18,6 +19,7 @@ from anyio.abc import TaskGroup
 from codex_bridge.at_work import AtWork
 from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.catalogue_watch import CatalogueWatch
+from codex_bridge.deadlines import TURN_KEY, TURN_SECONDS, Limits
 from codex_bridge.errors import (
     CodexError,
     ConnectError,
@@ -41,6 +43,7 @@ from codex_bridge.strain import Strain, worked
 from codex_bridge.threads import MOVES_ON, Threads, backend_of
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn
+from codex_bridge.watching import Clock, Watching
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import (
     ConfigWarned,
@@ -68,13 +71,13 @@ from harness.turns import (
     TurnRequest,
 )
 
-TURN_DEADLINE: Final = 48 * 3600.0
-"""Seconds for a whole turn unless the configuration says otherwise."""
 HEARTBEAT_GRACE: Final = 10.0
 """Seconds that a person's message waits for a heartbeat of the same conversation (spec 2)."""
 COMPACTION_DEADLINE: Final = 300.0
 """Seconds for a summary that somebody asked for, unless the configuration says otherwise. Our choice: a model that
 writes 50 tokens a second needs one minute for a long one, and messages of the chat wait behind it."""
+COMPACTION_KEY: Final = "appServer.compactionTimeoutMs"
+"""Of the configuration, for that."""
 
 
 logger = logging.getLogger("codex_bridge")
@@ -92,7 +95,10 @@ class CodexSettings:
     """What its turns run on: a server that we start, or one that somebody else runs."""
     agent: str = "main"
     threads: ThreadSettings = field(default_factory=ThreadSettings)
-    turn_deadline: float = TURN_DEADLINE
+    turn_deadline: float = TURN_SECONDS
+    """Seconds for a whole turn."""
+    limits: Limits = Limits()
+    """Seconds of silence, by what a turn is waited for in."""
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = _ignore
     """Hears of a subagent that ended after the turn that it worked for, whose stream is over by then."""
     heartbeat_grace: float = HEARTBEAT_GRACE
@@ -102,7 +108,14 @@ class CodexSettings:
 class CodexHarness:
     """Runs turns on an app-server of its own; make one with `codex_harness`."""
 
-    def __init__(self, settings: CodexSettings, bindings: Bindings, group: TaskGroup, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: CodexSettings,
+        bindings: Bindings,
+        group: TaskGroup,
+        now: Callable[[], float],
+        clock: Clock,
+    ) -> None:
         self._settings = settings
         self._group = group
         self._now = now
@@ -130,11 +143,15 @@ class CodexHarness:
         self._queues: dict[str, anyio.Lock] = {}
         self._at_work = AtWork(self._login)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
+        self._watching = Watching(
+            group, self._servers, self._stopping, settings.limits, clock, on_thread=self._on_thread
+        )
         self._running = Running(
             self._servers,
             self._threads,
             self._at_work,
             self._stopping,
+            self._watching,
             CatalogueWatch(group.start_soon, launch, now),
             settings.threads,
             login=self._login,
@@ -162,8 +179,9 @@ class CodexHarness:
             request: As for a turn of the conversation; its words are not used. A thread that is not loaded has to be,
                 and the summary would be without what Codex is not told then.
         """
-        seconds = request.seconds or self._settings.compaction_deadline
-        return self._begin(replace(request, seconds=seconds, may_vanish=None, fresh=False), compacts=True)
+        if request.seconds is None:
+            request = replace(request, seconds=self._settings.compaction_deadline, limit_key=COMPACTION_KEY)
+        return self._begin(replace(request, may_vanish=None, fresh=False), compacts=True)
 
     def _begin(self, request: TurnRequest, *, compacts: bool = False) -> CodexTurn:
         tools = self._registrar.registered(request.tools)
@@ -269,19 +287,12 @@ class CodexHarness:
             logger.warning("turn for %s: %s %s", request.session_key, result.error, mask(result.detail))
 
     async def _run_in_time(self, turn: CodexTurn) -> None:
+        request = turn.request
+        self._watching.begin(turn, request.seconds or self._settings.turn_deadline, request.limit_key or TURN_KEY)
         try:
-            deadline = turn.request.seconds or self._settings.turn_deadline
-            with anyio.move_on_after(deadline) as time_left:
-                await self._running.run(turn)
-            if time_left.cancelled_caught:
-                sentence = f"The turn was stopped after {deadline:g} s (turn deadline)."
-                if turn.compacts:
-                    sentence = f"It was not done within {deadline:g} s (compaction deadline)."
-                if turn.ledger is not None:
-                    turn.ledger.will_end(EndedBy.DEADLINE, sentence, Failure.DEADLINE)
-                    await self._stopping.stop(turn)
-                _fail(turn, sentence, Failure.DEADLINE, by=EndedBy.DEADLINE)
+            await self._running.run(turn)
         finally:
+            self._watching.release(turn)
             if turn.ledger is not None:
                 self._at_work.turns.pop(turn.ledger.thread_id, None)
             for call in tuple(turn.calls):
@@ -335,6 +346,7 @@ class CodexHarness:
             events = turn.ledger.see(wire)
             if isinstance(wire, TurnEnded):
                 events = self._judged(turn, turn.ledger, events)
+            self._watching.see(turn, wire)
             if turn.outgrown and self._may_begin_anew(turn, events):
                 self._at_work.turns.pop(thread)
                 turn.ledger = None
@@ -411,6 +423,7 @@ class CodexHarness:
 
         scope = anyio.CancelScope()  # ends with the turn: nobody would read the answer any more
         turn.calls.add(scope)
+        self._watching.ask(turn)
         try:
             with scope:
                 tools = {tool.name: tool for tool in turn.request.tools}
@@ -425,6 +438,7 @@ class CodexHarness:
                 return served.to_wire()
         finally:
             turn.calls.discard(scope)
+            self._watching.answer(turn)
         return tool_refusal("The turn is over.").to_wire()
 
     def _result_limits(self, turn: CodexTurn) -> tuple[int, int]:
@@ -446,6 +460,7 @@ class CodexHarness:
     def close(self) -> None:
         """Take no more turns; `codex_harness` calls this at the end of its block."""
         self._closed = True
+        self._watching.close()
 
 
 def _in_the_way(beat: CodexTurn, message: CodexTurn) -> bool:
@@ -471,7 +486,11 @@ def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
 
 @asynccontextmanager
 async def codex_harness(
-    settings: CodexSettings, bindings: Bindings, *, now: Callable[[], float] = time.time
+    settings: CodexSettings,
+    bindings: Bindings,
+    *,
+    now: Callable[[], float] = time.time,
+    clock: Clock | None = None,
 ) -> AsyncGenerator[CodexHarness]:
     """Offer Codex as a backend for as long as the block lasts.
 
@@ -481,9 +500,10 @@ async def codex_harness(
         settings: What to run.
         bindings: Where conversations are remembered.
         now: The time in Unix seconds.
+        clock: What the deadlines of turns go by; the running loop by default.
     """
     async with beside() as group:
-        harness = CodexHarness(settings, bindings, group, now)
+        harness = CodexHarness(settings, bindings, group, now, clock or asyncio.get_running_loop())
         try:
             yield harness
         finally:

@@ -14,26 +14,19 @@ import anyio
 from codex_bridge.errors import (
     CallTimeoutError,
     CodexError,
-    RpcError,
     TransportError,
     UnreadableAnswerError,
     cause_of,
     last_words_of,
 )
 from codex_bridge.ledger import State, TurnLedger
-from codex_bridge.leftover import is_at_work, stopped
+from codex_bridge.leftover import stopped
+from codex_bridge.probe import is_active, last_turn
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.stopping import Stopping
 from codex_bridge.threads import BUSY_PAUSE, NoThreadError
 from codex_bridge.turn import CodexTurn, SentRequest
-from codex_bridge.wire.besides import (
-    THREAD_COMPACT,
-    THREAD_READ,
-    TURNS_LIST,
-    ThreadCompactParams,
-    ThreadReadParams,
-    TurnsListParams,
-)
+from codex_bridge.wire.besides import THREAD_COMPACT, ThreadCompactParams
 from codex_bridge.wire.items import UserMessageItem
 from codex_bridge.wire.notifications import TurnEnded
 from codex_bridge.wire.requests import Thread, Turn
@@ -43,8 +36,6 @@ BEGIN_DEADLINE: Final = 30.0
 """Seconds until Codex tells of the turn that it began; measured are 10 ms."""
 FREE_DEADLINE: Final = 30.0
 """Seconds to wait for a summary that another client of the server asked for (harness reference, 7.5)."""
-NO_TURNS: Final = -32601
-"""Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
 NOTHING_SAID: Final = "Nothing was said in this conversation yet."
 NOTHING_NEW: Final = "Nothing was said in this conversation since it was summarised last."
 
@@ -69,7 +60,7 @@ async def begin_compaction(
     """
     if not thread.has_history:
         raise NoThreadError(NOTHING_SAID)
-    last = await last_turn(connection, ledger.thread_id)
+    last = await last_turn(connection.server.client, ledger.thread_id)
     if last is None:
         raise NoThreadError(NOTHING_SAID)
     params = ThreadCompactParams(thread_id=ledger.thread_id)
@@ -121,11 +112,11 @@ async def settle_lost(servers: Servers, turn: CodexTurn, ledger: TurnLedger, cau
     cut = f"Codex stopped while it summarised this conversation: {cause_of(cause)}."
     try:
         connection = await servers.get()
-        last = await last_turn(connection, ledger.thread_id)
+        last = await last_turn(connection.server.client, ledger.thread_id)
         if last is not None and last.status == "inProgress":
             # Only a server that is not ours goes on without us; nobody would hear of the end.
             await stopped(connection.server.client, Thread(id=ledger.thread_id))
-            last = await last_turn(connection, ledger.thread_id)
+            last = await last_turn(connection.server.client, ledger.thread_id)
     except CodexError as error:
         logger.warning("whether %s is summarised: %s", turn.request.session_key, error)
         turn.push(ledger.lose(f"{cut} Whether it was done by then is not known.", last_words_of(cause)))
@@ -142,29 +133,8 @@ async def until_free(connection: Connection, thread_id: str) -> None:
     with anyio.move_on_after(FREE_DEADLINE):
         while True:
             await anyio.sleep(BUSY_PAUSE)
-            try:
-                read = await connection.server.client.call(THREAD_READ, ThreadReadParams(thread_id=thread_id))
-            except CodexError as error:
-                logger.info("whether %s is still summarised: %s", thread_id, error)
+            if not await is_active(connection.server.client, thread_id):
                 return
-            if not is_at_work(read.thread):
-                return
-
-
-async def last_turn(connection: Connection, thread_id: str) -> Turn | None:
-    """The last turn of a thread with all its items, as Codex has written it down; None for a thread without any.
-
-    Raises:
-        CodexError: The server does not tell.
-    """
-    params = TurnsListParams(thread_id=thread_id, limit=1, items_view="full")
-    try:
-        listed = await connection.server.client.call(TURNS_LIST, params)
-    except RpcError as error:
-        if error.code == NO_TURNS:
-            return None
-        raise
-    return listed.data[0] if listed.data else None
 
 
 def is_summary(turn: Turn) -> bool:

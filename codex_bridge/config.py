@@ -12,6 +12,7 @@ from pydantic import Field
 from codex_bridge.capabilities import Stated
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.compatibility import InstructionChange
+from codex_bridge.deadlines import Limits
 from codex_bridge.params import ThreadSettings
 from codex_bridge.rpc import MESSAGE_LIMIT
 from codex_bridge.search_choice import search_config
@@ -88,6 +89,17 @@ class Capabilities(Section):
         return Stated(self.mode_text, self.remembers_context)
 
 
+class Deadlines(Section):
+    """`appServer.deadlines`, ours: limits for which the gateway has no keys, see `codex_bridge.deadlines`."""
+
+    answer_ms: Annotated[Whole, Field(ge=100)] = 10_000
+    """From an answer to the end of its turn."""
+    reconnecting_ms: Annotated[Whole, Field(ge=100)] = 180_000
+    """While Codex does nothing but try to reach the provider."""
+    probe_ms: Annotated[Whole, Field(ge=100)] = 5_000
+    """To wait for what Codex says when it is asked whether a turn goes on."""
+
+
 class AppServer(Section):
     """`appServer`: which server, and what it may do."""
 
@@ -105,8 +117,9 @@ class AppServer(Section):
     request_timeout_ms: Annotated[Whole, Field(ge=100)] = 60_000
     compaction_timeout_ms: Annotated[Whole, Field(ge=1_000)] = 300_000
     """Ours: how long a summary that somebody asked for may take; messages of the chat wait for it."""
-    turn_completion_idle_timeout_ms: Whole = 60_000
-    post_tool_raw_assistant_completion_idle_timeout_ms: Whole = 300_000
+    turn_completion_idle_timeout_ms: Annotated[Whole, Field(ge=100)] = 60_000
+    post_tool_raw_assistant_completion_idle_timeout_ms: Annotated[Whole, Field(ge=100)] = 300_000
+    deadlines: Deadlines = Field(default_factory=Deadlines)
     mode: Mode | None = None
     approval_policy: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
@@ -124,6 +137,18 @@ class AppServer(Section):
     """Ours, not the gateway's."""
     on_instruction_change: InstructionChange = "tell"
     """Ours: whether a conversation is told of edited instructions, or goes on in a fresh thread."""
+
+    @property
+    def limits(self) -> Limits:
+        """How long a turn may be silent."""
+        ours = self.deadlines
+        return Limits(
+            silence=self.turn_completion_idle_timeout_ms / 1000,
+            after_tool=self.post_tool_raw_assistant_completion_idle_timeout_ms / 1000,
+            answer=ours.answer_ms / 1000,
+            reconnecting=ours.reconnecting_ms / 1000,
+            probe=ours.probe_ms / 1000,
+        )
 
 
 class Continuity(Section):

@@ -148,6 +148,7 @@ class TurnLedger:
         """Why the turn is being interrupted, if it is."""
         self._given_up = ""
         self._why = Failure.OTHER
+        self._counts_as_answer = False
         self._messages_in = 0
         self.units = 0
         """About how many UTF-16 units of answers, calls and outputs it added to the conversation."""
@@ -200,6 +201,8 @@ class TurnLedger:
 
     def lose(self, sentence: str, detail: str = "", failure: Failure = Failure.SERVER) -> list[TurnEvent]:
         """The connection is gone, and with it whatever the turn was doing."""
+        if self.ends_by is EndedBy.DEADLINE:
+            return self._stopped()  # a server that did not answer any more was closed for it
         return self._end(Outcome.LOST, sentence, detail, failure, by=EndedBy.LOSS)
 
     def fail(
@@ -212,16 +215,19 @@ class TurnLedger:
         """A subagent of this turn is done and used so much."""
         self._usage_of_subagents += usage
 
-    def will_end(self, by: EndedBy, sentence: str = "", failure: Failure = Failure.OTHER) -> None:
+    def will_end(
+        self, by: EndedBy, sentence: str = "", failure: Failure = Failure.OTHER, *, answered: bool = False
+    ) -> None:
         """The turn is being interrupted, and this is why; the first reason counts.
 
         Args:
             by: Who wants that.
             sentence: What is said of it, when its end is to be a failure.
             failure: The class of that.
+            answered: What was said by now is the answer.
         """
         if self.ends_by is None:
-            self.ends_by, self._given_up, self._why = by, sentence, failure
+            self.ends_by, self._given_up, self._why, self._counts_as_answer = by, sentence, failure, answered
 
     def rest(self, remark: str) -> list[TurnEvent]:
         """There was nothing to do; `remark` says why."""
@@ -410,6 +416,8 @@ class TurnLedger:
 
     def _stopped(self) -> list[TurnEvent]:
         by = self.ends_by or self._unasked
+        if self._counts_as_answer:
+            return self._end(Outcome.ANSWERED, by=by)
         if self._given_up:
             return self._end(Outcome.FAILED, self._given_up, failure=self._why, by=by)
         return self._end(Outcome.INTERRUPTED, by=by)

@@ -20,6 +20,7 @@ from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.stopping import Stopping
 from codex_bridge.threads import BUSY_PAUSE, NoThreadError, Threads, changes, holds_of
 from codex_bridge.turn import CodexTurn, SentRequest
+from codex_bridge.watching import Watching
 from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams
 from harness.store.bound import Holds
 from harness.turns import EndedBy, Notice, TurnResult
@@ -46,6 +47,7 @@ class Running:
         threads: The threads of their conversations.
         at_work: What runs; a turn is in it from its request on.
         stopping: Ends a turn that Codex did not confirm, or that was stopped meanwhile.
+        watching: Keeps the deadlines of those that it did.
         models: Watches the catalogue of the server.
         settings: What a thread may do.
         login: The command that signs the home in.
@@ -57,6 +59,7 @@ class Running:
         threads: Threads,
         at_work: AtWork,
         stopping: Stopping,
+        watching: Watching,
         models: CatalogueWatch,
         settings: ThreadSettings,
         *,
@@ -66,6 +69,7 @@ class Running:
         self._threads = threads
         self._at_work = at_work
         self._stopping = stopping
+        self._watching = watching
         self._models = models
         self._settings = settings
         self._login = login
@@ -206,6 +210,7 @@ class Running:
     async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
         ledger = turn.ledger = TurnLedger(thread.opened.thread.id, self._login)
         self._at_work.turns[ledger.thread_id] = turn
+        self._watching.reopen(turn)
         if turn.compacts:
             from codex_bridge.compaction import begin_compaction  # few conversations are summarised on request
 
@@ -256,6 +261,7 @@ class Running:
                 raise
             else:
                 turn.push(ledger.accept(started.turn))
+            self._watching.confirm(turn)
             if turn.stopped:
                 await self._stopping.stop(turn)
 

@@ -17,6 +17,8 @@ from harness.turns import Notice
 
 INTERRUPT_DEADLINE: Final = 5.0
 """Seconds to wait for the end of a turn that is interrupted; measured are 30 ms."""
+PROBE_DEADLINE: Final = 1.0
+"""Seconds to wait meanwhile for an answer whether the thread is active at all; measured are 2 to 30 ms."""
 INTERRUPT_PAUSE: Final = 0.05
 """Seconds before a refused interrupt is sent again."""
 NO_TURN: Final = "no active turn"
@@ -39,16 +41,20 @@ class Stopping:
         self._threads = threads
         self._at_work = at_work
 
-    async def stop(self, turn: CodexTurn) -> None:
-        """Send turn/interrupt and wait for the end: until then a new turn/start would join the old turn."""
+    async def stop(self, turn: CodexTurn, *, idle: bool = False) -> None:
+        """Send turn/interrupt and wait for the end: until then a new turn/start would join the old turn.
+
+        Args:
+            turn: The turn.
+            idle: Codex says that nothing runs on its thread, so that no word of its end has to come.
+        """
         ledger, connection = turn.ledger, self._servers.current
         if ledger is None or connection is None:
             return
         if turn.stopped is not None:
             ledger.will_end(turn.stopped)
-        idle = False
         with anyio.move_on_after(INTERRUPT_DEADLINE):
-            idle = await self._interrupt(turn, ledger, connection)
+            idle = await self._interrupt(turn, ledger, connection, idle=idle)
         await self._stop_subagents(turn, connection)
         if idle:
             turn.push(ledger.stop())
@@ -65,8 +71,8 @@ class Stopping:
                 turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
             turn.push(ledger.stop())
 
-    async def _interrupt(self, turn: CodexTurn, ledger: TurnLedger, connection: Connection) -> bool:
-        """Interrupt until the turn ends; tells whether Codex says that it runs none, of one that it never spoke of."""
+    async def _interrupt(self, turn: CodexTurn, ledger: TurnLedger, connection: Connection, *, idle: bool) -> bool:
+        """Interrupt until the turn ends; tells whether Codex says that it runs none, `idle` if it does not answer."""
         while turn.buffer.result is None:
             # Between the answer to turn/start and turn/started an exact id is refused, and an empty one is not.
             # One turn runs on a thread at a time, so it can only mean this one.
@@ -78,16 +84,26 @@ class Stopping:
                 logger.info("interrupting turn %s: %s", ledger.turn_id, error)
                 if trouble_of(error) is Trouble.GONE:
                     return False  # the server has let go of the thread, and of the turn with it
-                # It reads one request after the other: a turn/start before this one has begun its turn or never will.
-                if ledger.state is State.OPENING and NO_TURN in error.message:
+                if NO_TURN in error.message and (idle or await self._runs_none(ledger, connection)):
                     return True
                 await anyio.sleep(INTERRUPT_PAUSE)
             except CodexError as error:
                 logger.warning("interrupting turn %s: %s", ledger.turn_id, error)
-                return False
+                return idle
             else:
+                if idle:
+                    return True
                 await turn.buffer.wait()
-        return False
+        return idle
+
+    async def _runs_none(self, ledger: TurnLedger, connection: Connection) -> bool:
+        """Whether a turn is over of which Codex says that it is not active, and has not said that it ended."""
+        if ledger.state is State.OPENING:
+            # It reads one request after the other: a turn/start before this one has begun its turn or never will.
+            return True
+        from codex_bridge.probe import is_active  # few turns are stopped
+
+        return not await is_active(connection.server.client, ledger.thread_id, deadline=PROBE_DEADLINE)
 
     async def _stop_subagents(self, turn: CodexTurn, connection: Connection) -> None:
         """They would go on working for a turn that was stopped (protocol reference, 3.6)."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 import anyio
 
+from codex_bridge.deadlines import Watch
 from codex_bridge.errors import TransportError
 from codex_bridge.lanes import Standing, plan
 from codex_bridge.ledger import State, TurnLedger
@@ -78,6 +79,8 @@ class CodexTurn:
         self.ledger: TurnLedger | None = None
         self.lost: tuple[TurnLedger, TransportError | None] | None = None
         """The account of a turn whose server went away in the middle, when that does not settle how it ended."""
+        self.watch: Watch | None = None
+        """Its deadlines; None for one that has not come to its turn."""
         self.known: anyio.Event | None = None
         """Somebody waits to hear whether Codex has the turn; set when that is known."""
         self.stopped: EndedBy | None = None

@@ -9,8 +9,6 @@ from typing import Final
 
 from harness.config.section import Unserved
 
-_IDLE: Final = "no silence ends a turn; agents.defaults.timeoutSeconds bounds a whole one"
-
 UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
     {
         "discovery": Unserved("no list of models is asked for", harmless=({"enabled": False},)),
@@ -20,8 +18,6 @@ UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
         "supervision": Unserved("only conversations of the agent are reached", harmless=({"enabled": False},)),
         "appServer.args": Unserved("the arguments are the bridge's; settings go into config.toml of the home"),
         "appServer.codeModeOnly": Unserved("Codex decides which models get code mode", harmless=(False,)),
-        "appServer.turnCompletionIdleTimeoutMs": Unserved(_IDLE),
-        "appServer.postToolRawAssistantCompletionIdleTimeoutMs": Unserved(_IDLE),
         "appServer.networkProxy": Unserved(
             "no proxy would hold the commands back; without it the sandboxes read-only and workspace-write keep them "
             "off the network",

@@ -210,6 +210,7 @@ class Agent(Generic[TurnT]):
             light=situation.light,
             isolated=isolated,
             seconds=seconds,
+            limit_key="" if seconds is None else "heartbeat.timeoutSeconds",
         )
         return request, responder
 

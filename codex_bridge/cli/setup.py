@@ -11,8 +11,9 @@ from typing import Annotated, Final
 import typer
 
 from codex_bridge.binary import find_codex
-from codex_bridge.bridge import TURN_DEADLINE, CodexHarness, CodexSettings, codex_harness
+from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings, variable_problems
+from codex_bridge.deadlines import TURN_SECONDS
 from codex_bridge.endpoint import endpoint_of, without_effect
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
 from codex_bridge.lanes import HABITS
@@ -267,13 +268,14 @@ async def running(
     if isinstance(launch, Launch):
         launch = replace(launch, provider=provider)
     threads = thread_settings(codex_config, os.environ, settings)
-    deadline = TURN_DEADLINE if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
+    deadline = TURN_SECONDS if settings.turn_timeout_seconds is None else float(settings.turn_timeout_seconds)
     chosen = CodexSettings(
         launch,
         agent=settings.id,
         threads=threads,
         turn_deadline=deadline,
         compaction_deadline=codex_config.app_server.compaction_timeout_ms / 1000,
+        limits=codex_config.app_server.limits,
     )
     folder = private_dir(agent_dir(root, settings.id))
     gatherer = Gatherer(settings, HABITS)

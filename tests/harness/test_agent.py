@@ -403,6 +403,7 @@ async def test_a_heartbeat_becomes_a_request_as_it_was_planned(tmp_path: Path, t
         light=True,
         isolated=True,
         seconds=90,
+        limit_key="heartbeat.timeoutSeconds",
     )
 
 

@@ -185,7 +185,7 @@ async def test_a_summary_that_takes_too_long_is_stopped_and_says_so(
         after = await play.ask("two", number="2")
     assert (late.outcome, late.failure, late.ended_by) == (Outcome.FAILED, Failure.DEADLINE, EndedBy.DEADLINE)
     assert compaction_of(late).sentence == (
-        "The conversation could not be summarised. It was not done within 0.5 s (compaction deadline)."
+        "The conversation could not be summarised. It was not done within 0.5 s (appServer.compactionTimeoutMs)."
     )
     assert after.text == "Fine."
 

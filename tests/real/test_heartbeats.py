@@ -280,7 +280,10 @@ async def test_a_turn_with_a_limit_of_its_own_ends_by_it(codex: CodexBinary, sta
         await first.interrupt()
         run = replace(beat_of("Check.", first), seconds=0.3)
         ended = await (await play.agent.heartbeat(run, key="b:1")).turn.result()
-    assert (ended.outcome, ended.error) == (Outcome.FAILED, "The turn was stopped after 0.3 s (turn deadline).")
+    assert (ended.outcome, ended.error) == (
+        Outcome.FAILED,
+        "The turn was stopped after 0.3 s (heartbeat.timeoutSeconds).",
+    )
 
 
 @pytest.mark.parametrize("beside", [True, False])

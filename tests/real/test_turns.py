@@ -316,7 +316,7 @@ async def test_a_turn_over_its_deadline_is_stopped_and_says_so(
             late = await (await agent.receive(message("first", number="1"))).result()
             after = await (await agent.receive(message("second", number="2"))).result()
     assert (late.outcome, late.text) == (Outcome.FAILED, "Begun")
-    assert late.error == "The turn was stopped after 1.5 s (turn deadline)."
+    assert late.error == "The turn was stopped after 1.5 s (agents.defaults.timeoutSeconds)."
     assert after.text == "Fine."
 
 

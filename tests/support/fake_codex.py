@@ -3,7 +3,7 @@
 Only for what the real one cannot be made to do; what it says has the form of version 0.163.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -232,6 +232,9 @@ REFUSED: Final = {
 class FakeCodex:
     """The server's side of a connection, as a script."""
 
+    courses: Mapping[str, Course] = COURSES
+    """What a turn may do."""
+
     def __init__(self) -> None:
         self._threads = 0
         self._turns = 0
@@ -315,7 +318,7 @@ class FakeCodex:
             self._unloaded.add(turn.thread)
         if course == "approval":
             self._asking.append(turn)
-        yield from COURSES[course](turn, words)
+        yield from self.courses[course](turn, words)
 
     def _interrupt(self, request: Requested) -> Iterable[Step]:
         if request.params["threadId"] in self._stubborn:

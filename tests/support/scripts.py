@@ -6,6 +6,7 @@ from typing import Final
 from codex_bridge.rpc import Event, Notified, Requested, encode
 from tests.support.fake_codex import INITIALIZED, FakeCodex
 from tests.support.fake_server import Failure, HangUp, Raw, Result, Script, Stderr, Step, Tell, UntilRead, by_method
+from tests.support.silent_codex import SilentCodex
 
 KEY: Final = "sk-proj-4f9Q2mZr71XcVbNa"
 HELD_BACK: Final = "green-harbour-lantern-42"
@@ -112,6 +113,11 @@ def codex() -> Script:
     return Script(FakeCodex())
 
 
+def silent() -> Script:
+    """A Codex whose turns do not say that they are over, or fall silent before."""
+    return Script(SilentCodex())
+
+
 def hanging() -> Script:
     """A Codex that comes to a stop at its first thread, and answers nothing any more."""
     running, hung = FakeCodex(), False
@@ -142,5 +148,18 @@ def signed_out() -> Script:
 
 SCRIPTS: Final[dict[str, Callable[[], Script]]] = {
     script.__name__: script
-    for script in (contract, boring, last_words, stillborn, deaf, outdated, torrent, codex, hanging, newer, signed_out)
+    for script in (
+        contract,
+        boring,
+        last_words,
+        stillborn,
+        deaf,
+        outdated,
+        torrent,
+        codex,
+        silent,
+        hanging,
+        newer,
+        signed_out,
+    )
 }

@@ -9,8 +9,10 @@ import anyio
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.deadlines import Limits
 from codex_bridge.home import Home
 from codex_bridge.process import Launch
+from codex_bridge.watching import Clock
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.store.bindings import Bindings, bindings_at
 from harness.turns import RunningTurn, TextDelta, Trigger, TurnRequest
@@ -27,16 +29,24 @@ def launch(folder: Path, script: str) -> Launch:
 
 @asynccontextmanager
 async def harness_on_fake(
-    folder: Path, store: Bindings | None = None, *, binary: Path | None = None
+    folder: Path,
+    store: Bindings | None = None,
+    *,
+    binary: Path | None = None,
+    script: str = "codex",
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    clock: Clock | None = None,
 ) -> AsyncGenerator[CodexHarness]:
     """A harness whose Codex is the fake, or `binary`; everything inside is over within `LIMIT`."""
-    start = launch(folder, "codex")
+    start = launch(folder, script)
     if binary is not None:
         start = replace(start, binary=CodexBinary(binary, "the test"))
     with anyio.fail_after(LIMIT):
         async with AsyncExitStack() as stack:
             store = store or await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
-            yield await stack.enter_async_context(codex_harness(CodexSettings(start), store, now=lambda: 0.0))
+            yield await stack.enter_async_context(
+                codex_harness(CodexSettings(start, limits=limits), store, now=lambda: 0.0, clock=clock)
+            )
 
 
 def words(text: str, *, chat: str = "a") -> TurnRequest:

@@ -19,7 +19,7 @@ async def test_a_turn_ends_after_the_time_that_the_configuration_gives_it(tmp_pa
     async with running(settings, codex=executable(tmp_path, "codex"), root=tmp_path / "state") as live:
         result = await (await live.agent.receive(message("stall"))).result()
     assert (result.outcome, result.text, result.error) == (
-        Outcome.FAILED, "Let me", "The turn was stopped after 0.3 s (turn deadline)."
+        Outcome.FAILED, "Let me", "The turn was stopped after 0.3 s (agents.defaults.timeoutSeconds)."
     )  # fmt: skip
 
 
