@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from codex_bridge.capabilities import Stated
-from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.capabilities import Stated, UntrustedForm
+from codex_bridge.catalogue import CatalogueMode, MultiAgent
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.deadlines import Limits
 from codex_bridge.params import ThreadSettings
@@ -83,10 +83,25 @@ class Capabilities(Section):
     """By the model's id: whether it sees turn-scoped text."""
     remembers_context: bool | None = None
     """Whether the server says the additional context again after a compaction."""
+    additional_context: bool | None = None
+    """Whether the server takes additional context at all."""
+    untrusted: UntrustedForm | None = None
+    """How the model sees untrusted additional context."""
+    child_tools: bool | None = None
+    """Whether a subagent that starts without a copy of the conversation has the thread's tools."""
+    multi_agent: dict[str, MultiAgent] = Field(default_factory=dict[str, MultiAgent])
+    """By the model's id: which kind of subagents it has."""
 
     def stated(self) -> Stated:
         """The same for the bridge."""
-        return Stated(self.mode_text, self.remembers_context)
+        return Stated(
+            mode_text=self.mode_text,
+            remembers_context=self.remembers_context,
+            takes_context=self.additional_context,
+            untrusted_form=self.untrusted,
+            child_tools=self.child_tools,
+            multi_agent=self.multi_agent,
+        )
 
 
 class Deadlines(Section):

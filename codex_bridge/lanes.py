@@ -17,6 +17,7 @@ from codex_bridge.wording import (
     AGENTS_CHANGED,
     AGENTS_GONE,
     AGENTS_INTRO,
+    BLOCK_INTRO,
     CONTEXT_INTRO,
     CRON_TITLE,
     CUT,
@@ -65,6 +66,7 @@ class Lane(Enum):
     TURN_QUOTED = "turn/start · additionalContext, untrusted, once"
     TURN_MESSAGE = "turn/start · additionalContext, untrusted, in place of input"
     TURN_ONCE = "turn/start · additionalContext, once"
+    TURN_BLOCK = "turn/start · input, block of the gateway"
     TURN_CONTEXT = "turn/start · input, context block"
     TURN_INPUT = "turn/start · input"
 
@@ -175,8 +177,8 @@ _NOT_NATIVE: Final = re.compile(rf"</instructions>|{_FRAMES.pattern}", re.IGNORE
 _TITLES: Final = tuple(
     text.partition("\n")[0].removeprefix("# ")
     for text in (
-        AGENTS_INTRO, CONTEXT_INTRO, CRON_TITLE, CUTS_TITLE, DEFAULT_MODE, EXTRA_INTRO, GROUP_TITLE, HEARTBEAT_TITLE,
-        MEMORY_TITLE, PERSONA_INTRO, SKILLS_TITLE, SUBAGENTS, TOOLS_INTRO, TOOL_MANIFEST,
+        AGENTS_INTRO, BLOCK_INTRO, CONTEXT_INTRO, CRON_TITLE, CUTS_TITLE, DEFAULT_MODE, EXTRA_INTRO, GROUP_TITLE,
+        HEARTBEAT_TITLE, MEMORY_TITLE, PERSONA_INTRO, SKILLS_TITLE, SUBAGENTS, TOOLS_INTRO, TOOL_MANIFEST,
     )
 )  # fmt: skip
 _HEADINGS: Final = re.compile(
@@ -254,6 +256,8 @@ class LanePlan:
     """Whether Codex must not read the rules itself, since it would take another file for them."""
     placed: tuple[Placed, ...]
     left_out: tuple[LeftOut, ...]
+    takes_context: bool = True
+    """Whether the server takes additional context."""
 
     @property
     def standing(self) -> Mapping[str, str]:
@@ -293,6 +297,7 @@ def plan(
     *,
     copied: bool = False,
     hears_mode: bool = True,
+    takes_context: bool = True,
     apart: bool = False,
 ) -> LanePlan:
     """Route every layer of a turn.
@@ -302,6 +307,8 @@ def plan(
         standing: What the bridge adds to them.
         copied: Whether the rules travel as a copy, see `lanes_of`.
         hears_mode: Whether the model sees our text of the Default mode.
+        takes_context: Whether the server takes additional context; where it does not, `params.turn_start` puts the
+            same entries into the input.
         apart: Whether the turn has a thread of its own, see `lanes_of`.
 
     Raises:
@@ -321,7 +328,8 @@ def plan(
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
         turn_quoted=_turn_quoted(quoted),
         turn_input=_turn_input(_in(placed, Lane.TURN_INPUT), quoted),
-        placed=placed,
+        placed=placed if takes_context else tuple(map(_in_block, placed)),
+        takes_context=takes_context,
         left_out=(*fixed.left_out, *unheard),
     )
 
@@ -385,6 +393,14 @@ def _placed(
     heard = [layer for layer in layers if layer.name in lanes] if apart else layers
     placed = tuple(Placed(layer, _lane_of(layer, lanes)) for layer in heard)
     return placed, tuple(_not_apart(layer) for layer in layers if layer.name not in lanes) if apart else ()
+
+
+CONTEXT: Final = frozenset({Lane.TURN_ADDED, Lane.TURN_NAMED, Lane.TURN_QUOTED, Lane.TURN_MESSAGE, Lane.TURN_ONCE})
+"""The lanes of the additional context."""
+
+
+def _in_block(placed: Placed) -> Placed:
+    return replace(placed, lane=Lane.TURN_BLOCK) if placed.lane in CONTEXT else placed
 
 
 def _lane_of(layer: Layer, lanes: Mapping[LayerName, Lane]) -> Lane:

@@ -30,7 +30,7 @@ from codex_bridge.wire.requests import (
     ThreadStartParams,
     TurnStartParams,
 )
-from codex_bridge.wording import OVER
+from codex_bridge.wording import BLOCK_INTRO, OVER
 from harness.lean_values import dataclass
 from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
@@ -201,6 +201,8 @@ def turn_start(
     context = {key: ContextEntry(kind=_kind_of(key), value=text) for key, text in added.items()}
     context |= {key: ContextEntry(kind="untrusted", value=text) for key, text in lanes.turn_quoted.items()}
     texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
+    if context and not lanes.takes_context:
+        texts, context = [_block(context), *texts], {}
     params = TurnStartParams(
         thread_id=thread.thread.id,
         input=[TextInput(text=text) for text in texts],
@@ -219,6 +221,13 @@ def turn_start(
     )
     params = _with_tier(params, settings.service_tier)
     return params.model_copy(update={"additional_context": context}) if context else params
+
+
+def _block(context: Mapping[str, ContextEntry]) -> str:
+    """The additional context as a part of the input, framed as the server would; it says all that holds each time."""
+    names = {key: key if entry.kind == "application" else f"external_{key}" for key, entry in context.items()}
+    parts = [f"<{names[key]}>\n{context[key].value}\n</{names[key]}>" for key in sorted(context)]
+    return "\n\n".join([BLOCK_INTRO, *parts])
 
 
 def _with_tier(params: Tiered, tier: str | None) -> Tiered:

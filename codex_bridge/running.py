@@ -219,8 +219,9 @@ class Running:
             return
         turn.thread = thread.opened
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
-        if not capabilities.honours_mode_text(model):
-            turn.route(copied=turn.lanes.copied, hears_mode=False)
+        hears, takes = capabilities.honours_mode_text(model), capabilities.takes_context
+        if not hears or not takes:
+            turn.route(copied=turn.lanes.copied, hears_mode=hears, takes_context=takes)
         before = thread.holds
         said, ended = now_said(before.said, turn.lanes.standing, thread.context_round)
         now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard, said=said)
@@ -300,17 +301,19 @@ def _perhaps(before: Holds, now: Holds) -> Holds:
     return replace(before, said=" ".join(sorted({*before.said.split(), *now.said.split()})))
 
 
+_DETOURS: Final = {
+    Lane.TURN_ADDED: "{model} ignores turn-scoped instructions, so it gets these as additional context: {names}.",
+    Lane.TURN_BLOCK: "This server takes no additional context, so these stand in the input of each turn: {names}.",
+}
+
+
 def _tell_detours(turn: CodexTurn, thread: OpenThread, model: str) -> None:
-    """Say, once for each change, which layers travel another way because the model does not see their usual one."""
-    names = tuple(
-        each.layer.name.value.rpartition("/")[2].replace("-", " ")
-        for each in turn.lanes.placed
-        if each.lane is Lane.TURN_ADDED and LANE_OF[each.layer.name] is not Lane.TURN_ADDED
-    )
+    """Say, once for each change, which layers travel another way than on other models and servers."""
+    moved = [each for each in turn.lanes.placed if each.lane in _DETOURS and each.lane is not LANE_OF[each.layer.name]]
+    names = tuple(each.layer.name.value.rpartition("/")[2].replace("-", " ") for each in moved)
     told = (model, *names) if names else ()
     if told and told != thread.told:
-        text = f"{model} ignores turn-scoped instructions, so it gets these as additional context: {', '.join(names)}."
-        turn.buffer.push(Notice(text))
+        turn.buffer.push(Notice(_DETOURS[moved[0].lane].format(model=model, names=", ".join(names))))
     thread.told = told
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_bridge.lanes import MESSAGE_KEY, NAMED_KEY, ONCE_KEY, QUOTED_KEY, TURN_KEY, Lane, Placed
 from codex_bridge.loopback.recorder import Part, RecordedRequest
-from codex_bridge.wording import CONTEXT_INTRO
+from codex_bridge.wording import BLOCK_INTRO, CONTEXT_INTRO
 from harness.layers import Layer
 
 
@@ -55,6 +55,8 @@ def place(part: Part) -> Lane | None:
         for key, lane in _UNTRUSTED.items():
             if part.text.startswith(f"<external_{key}_"):
                 return lane
+        if part.text.startswith(BLOCK_INTRO):
+            return Lane.TURN_BLOCK
         return Lane.TURN_CONTEXT if part.text.startswith(CONTEXT_INTRO) else Lane.TURN_INPUT
     return next((lane for key, lane in _UNTRUSTED.items() if part.name.startswith(f"{key}_")), None)
 

@@ -91,12 +91,19 @@ class CodexTurn:
         """The calls of tools that are being served."""
         self._interrupt = interrupt
 
-    def route(self, *, copied: bool, hears_mode: bool = True) -> None:
+    def route(self, *, copied: bool, hears_mode: bool = True, takes_context: bool = True) -> None:
         """Plan anew which layer travels where, see `lanes.plan`."""
         composition = self.request.composition
         if self.history is not None:
             composition = Composition((*composition.layers, self.history), composition.left_out)
-        self.lanes = plan(composition, self._standing, copied=copied, hears_mode=hears_mode, apart=self.apart)
+        self.lanes = plan(
+            composition,
+            self._standing,
+            copied=copied,
+            hears_mode=hears_mode,
+            takes_context=takes_context,
+            apart=self.apart,
+        )
 
     def events(self) -> AsyncIterator[TurnEvent]:
         """Stream what happens, up to and with `Finished`; can be iterated once."""

@@ -18,10 +18,11 @@ import anyio
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.errors import CodexError
 from codex_bridge.home import agent_dir, own_home, private_dir
-from codex_bridge.lanes import HABITS, TURN_KEY
+from codex_bridge.lanes import HABITS, QUOTED_KEY, TURN_KEY
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, say
@@ -35,7 +36,7 @@ from codex_bridge.wording import RUNTIME, SUBAGENTS, TOOL_MANIFEST
 from harness.agent import Agent
 from harness.gather import Gatherer
 from harness.heartbeat.wording import RESPONSE_TOOL
-from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.inbound import Chat, ChatKind, InboundMessage, Quoted, Relation, Sender
 from harness.plain import plain_settings
 from harness.store.bindings import Bindings, bindings_at
 from harness.toolbox import ToolTurn
@@ -80,6 +81,7 @@ class Row(Enum):
     USER = "USER.md"
     SKILLS = "skills list"
     MEMORY = "MEMORY.md, quoted"
+    QUOTES = "words of somebody else"
 
 
 Value = TypeVar("Value")
@@ -103,7 +105,7 @@ FILES: Final[Mapping[str, Row]] = MappingProxyType(
         "MEMORY.md": Row.MEMORY,
     }
 )
-_ONCE, _NEVER, _SOME = (1, 1), (0, 0), (1, 3)
+_ONCE, _NEVER, _SOME, _PERHAPS = (1, 1), (0, 0), (1, 3), (0, 1)
 _TURN: Final = {
     Observer.ROOT: _ONCE,
     Observer.FRESH: _NEVER,
@@ -118,6 +120,8 @@ _ADDED: Final = {**_TURN, Observer.COMPACTED: _SOME, Observer.RESUMED: _SOME, Ob
 _THREAD: Final = dict.fromkeys(Observer, _ONCE)
 _TOOLS: Final = {**_THREAD, Observer.FRESH: _NEVER}
 """A fresh child does not inherit the tools, whose names it reads; a forked one does (protocol reference, 3.6)."""
+_PASSING: Final = {**_TURN, Observer.COMPACTED: _PERHAPS, Observer.RESUMED: _PERHAPS, Observer.FORK: _PERHAPS}
+"""What one turn was told is history from then on, and a compaction may drop it."""
 _QUOTED: Final = {**_TURN, Observer.COMPACTED: _SOME, Observer.RESUMED: _SOME, Observer.FORK: _SOME}
 """Quoted files are user text: a compaction may keep the first copy, and the next turn quotes them again."""
 
@@ -127,7 +131,8 @@ class Cell:
     """What one observer saw of one layer."""
 
     seen: tuple[str, ...]
-    """Where, once for each time: "mode", "context", "developer", "user" or "tools"."""
+    """Where, once for each time: "mode", "context", "developer", "user", "tools", "message" for one in a frame of data,
+    or "toolOutput"."""
     place: str
     """Where it should be."""
     least: int
@@ -147,6 +152,8 @@ class Verification:
     model: str
     catalogue: str
     """Which catalogue of models was in force."""
+    honours: Mapping[str, bool | str]
+    """What the server was taken to honour, by name; the matrix is expected by that."""
     cells: Mapping[tuple[Row, Observer], Cell]
     problems: tuple[str, ...] = ()
     """What kept a part from being seen at all."""
@@ -162,6 +169,7 @@ class Verification:
             "codex": self.codex,
             "model": self.model,
             "catalogue": self.catalogue,
+            "honours": dict(self.honours),
             "holds": self.holds,
             "problems": list(self.problems),
             "cells": [
@@ -199,9 +207,8 @@ async def verify(codex: CodexBinary, root: Path, *, model: str, catalogue: Catal
         launch = Launch(codex, own_home(root, "main"), stand_in.provider, catalogue=catalogue)
         async with _running(launch, store, workspace, model) as (harness, agent):
             server = await harness.ready()
-            facts = server.capabilities.catalogue
-            kind = facts.models[model].multi_agent if model in facts.models else None
-            course.v2 = kind == "v2"
+            can = server.capabilities
+            course.v2 = can.multi_agent(model) == "v2"
             await _step(problems, "the first turn", _turn(course, agent, "first", 1))
             await _step(problems, "the subagents", _children(course))
             await _step(problems, "the turn that fills the window", _turn(course, agent, "fill", 2))
@@ -216,8 +223,9 @@ async def verify(codex: CodexBinary, root: Path, *, model: str, catalogue: Catal
         return Verification(
             codex=server.version.text,
             model=model,
-            catalogue=facts.source,
-            cells=_matrix(seen, heard=server.capabilities.honours_mode_text(model)),
+            catalogue=can.catalogue.source,
+            honours=can.told_of(model),
+            cells=_matrix(seen, can, model),
             problems=tuple(problems),
         )
 
@@ -358,6 +366,7 @@ def _message(text: str, number: int) -> InboundMessage:
         message_id=str(number),
         text=text,
         sent_at=datetime(2031, 5, 6, tzinfo=UTC),
+        quoted=(Quoted(Relation.ANSWERED, SENTINELS[Row.QUOTES]),) if number == 1 else (),
     )
 
 
@@ -370,13 +379,16 @@ def _fill(workspace: Path) -> None:
     skill.write_text(f"---\nname: tides\ndescription: {SENTINELS[Row.SKILLS]} looks up tides\n---\nLook.\n", "utf-8")
 
 
-def _matrix(seen: Mapping[Observer, RecordedRequest], *, heard: bool) -> dict[tuple[Row, Observer], Cell]:
-    turn = ("mode", _TURN) if heard else ("context", _ADDED)
+def _matrix(
+    seen: Mapping[Observer, RecordedRequest], can: ServerCapabilities, model: str
+) -> dict[tuple[Row, Observer], Cell]:
+    turn = ("mode", _TURN) if can.honours_mode_text(model) else ("context", _ADDED)
     expected: dict[Row, tuple[str, Mapping[Observer, tuple[int, int]]]] = {
         **dict.fromkeys((Row.RUNTIME, Row.MANIFEST, Row.SUBAGENTS, Row.TOOLS), ("developer", _THREAD)),
-        Row.OFFERED: ("tools", _TOOLS),
+        Row.OFFERED: ("tools", _THREAD if can.child_tools else _TOOLS),
         Row.AGENTS: ("user", _THREAD),
         Row.MEMORY: ("user", _QUOTED),
+        Row.QUOTES: (can.untrusted_form, _PASSING),
         **dict.fromkeys((Row.SOUL, Row.IDENTITY, Row.USER, Row.SKILLS), turn),
     }
     cells: dict[tuple[Row, Observer], Cell] = {}
@@ -403,4 +415,8 @@ def _places(request: RecordedRequest, row: Row) -> Iterable[str]:
 def _place(part: Part) -> str:
     if part.text.startswith("<collaboration_mode>"):
         return "mode"
+    if part.name.startswith(QUOTED_KEY):
+        return "toolOutput"
+    if part.text.startswith(f"<external_{QUOTED_KEY}"):
+        return "message"
     return "context" if part.text.startswith(f"<{TURN_KEY}_") else part.role or part.kind

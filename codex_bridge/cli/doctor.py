@@ -118,6 +118,7 @@ def _codex(found: Configured) -> list[Check]:
             sound=True,
             text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}, decided by {threads.reviewer}.",
         ),
+        *_stated(found),
         *(Check("codex", sound=False, text=problem) for problem in variable_problems(os.environ)),
         *(Check("codex", sound=False, text=problem) for problem in without_effect(found.codex.app_server)),
         *(
@@ -165,6 +166,16 @@ async def _answer(remote: Remote) -> Check:
     if found.account is None and found.requires_openai_auth:
         return Check("codex", sound=False, text=text.format(who="nobody is signed in there"))
     return Check("codex", sound=True, text=text.format(who=who))
+
+
+def _stated(found: Configured) -> list[Check]:
+    """What the operator says that the server honours, which counts before version and catalogue."""
+    stated = found.codex.app_server.capabilities.model_dump(by_alias=True, exclude_defaults=True)
+    if not stated:
+        return []
+    told = json.dumps(stated, sort_keys=True)
+    text = f"{PATH}.appServer.capabilities says {told}; `codex-bridge lanes verify` shows what really holds."
+    return [Check("codex", sound=True, text=text)]
 
 
 def _memory(settings: AgentSettings) -> Check:

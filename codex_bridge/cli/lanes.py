@@ -53,6 +53,8 @@ async def _run(codex: Path | None, folder: Path, model: str, catalogue: Catalogu
 def _show(found: Verification) -> None:
     out = console()
     out.print(f"Codex {found.codex}, model {found.model}, catalogue: {found.catalogue}.")
+    honoured = ", ".join(f"{name} {str(value).lower()}" for name, value in found.honours.items())
+    out.print(f"Expected by what the server is taken to honour: {honoured}.")
     out.print("Seen in the requests that the model got:\n")
     rows = [(row.value, *(_shown(found.cells.get((row, observer))) for observer in Observer)) for row in Row]
     out.print(table("Lanes", ("layer", *(observer.value for observer in Observer)), rows))

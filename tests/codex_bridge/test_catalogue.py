@@ -117,6 +117,26 @@ def test_only_a_version_that_is_known_to_remembers_the_additional_context() -> N
     assert [ServerCapabilities(version).remembers_context for version in versions] == [False, False, True, True]
 
 
+def test_what_else_a_server_honours_goes_by_its_version_and_the_models_entry() -> None:
+    catalogue = read(TEXT, "a test")
+    old, new = ServerCapabilities((0, 163, 0), catalogue), ServerCapabilities((0, 171, 0), catalogue)
+    assert [(can.untrusted_form, can.takes_context, can.child_tools) for can in (old, new)] == [
+        ("message", True, False),
+        ("toolOutput", True, False),
+    ]
+    models = ("gpt-6-sol", "gpt-5.5", "old", "nobody")
+    assert [new.multi_agent(model) for model in models] == ["v2", "v1", "v1", "v1"]
+    stated = Stated(takes_context=False, untrusted_form="message", child_tools=True, multi_agent={"gpt-5.5": "v2"})
+    assert ServerCapabilities((0, 171, 0), catalogue, stated).told_of("gpt-5.5") == {
+        "modeText": True,
+        "additionalContext": False,
+        "untrusted": "message",
+        "remembersContext": True,
+        "childTools": True,
+        "multiAgent": "v2",
+    }
+
+
 class Place:
     """An agent's folder, and a binary that prints what it is told to and counts how often it is asked."""
 

@@ -111,8 +111,15 @@ def test_what_is_kept_of_a_chat_is_bounded_by_the_configuration() -> None:
 
 
 def test_what_a_server_honours_can_be_stated() -> None:
-    config, findings = read("{appServer: {capabilities: {modeText: {'gpt-6-sol': true}, remembersContext: false}}}")
-    assert (config.app_server.capabilities.stated(), findings) == (Stated({"gpt-6-sol": True}, False), [])
+    config, findings = read(
+        "{appServer: {capabilities: {modeText: {'gpt-6-sol': true}, remembersContext: false, additionalContext: false, "
+        "untrusted: 'toolOutput', childTools: true, multiAgent: {house: 'v2'}}}}"
+    )
+    assert (config.app_server.capabilities.stated(), findings) == (
+        Stated({"gpt-6-sol": True}, False, False, "toolOutput", True, {"house": "v2"}),
+        [],
+    )
+    assert AppServer().capabilities.stated() == Stated()
 
 
 def test_one_wrong_key_is_named_and_the_rest_holds() -> None:

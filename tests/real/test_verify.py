@@ -44,8 +44,11 @@ async def test_every_layer_is_seen_where_it_should_be_and_nowhere_else(
     persona = dict.fromkeys(PERSONA, (place,))
     standing = dict.fromkeys((Row.RUNTIME, Row.MANIFEST, Row.SUBAGENTS), ("developer",))
     shared = {Row.AGENTS: ("user",), Row.TOOLS: ("developer",), **standing}
-    first = {**shared, Row.OFFERED: ("tools",), **persona, Row.MEMORY: ("user",)}
-    assert seen(found, Observer.ROOT) == first
+    form = found.honours["untrusted"]
+    quoted = "toolOutput" if found.codex >= "0.171" else "message"
+    first = {**shared, Row.OFFERED: ("tools",), **persona, Row.MEMORY: ("user",), Row.QUOTES: (quoted,)}
+    assert (seen(found, Observer.ROOT), form) == (first, quoted)
+    assert found.honours["multiAgent"] == ("v2" if model == "gpt-6-sol" else "v1")
     assert seen(found, Observer.FRESH) == {**dict.fromkeys(Row, ()), **shared}
     assert seen(found, Observer.FORKED) == first
     assert len(found.cells) == len(Row) * len(Observer)
@@ -109,6 +112,7 @@ def test_the_command_shows_the_matrix_and_its_exit_code_says_whether_it_holds(
     assert done.exit_code == 0, done.output
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "SOUL.md mode - mode mode mode mode" in lines
+    assert any(line.startswith("Expected by what the server is taken to honour: modeText true, ") for line in lines)
     assert lines[-1] == "Every layer was seen where it should be, and nowhere else."
     monkeypatch.setitem(verifying._TURN, Observer.FRESH, (1, 1))  # pyright: ignore[reportPrivateUsage]
     wrong = CliRunner().invoke(app, ["lanes", "verify", "--codex", str(codex.path), "--json"])

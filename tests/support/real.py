@@ -11,6 +11,7 @@ import anyio
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import COMPACTION_DEADLINE, HEARTBEAT_GRACE, CodexHarness, CodexSettings, codex_harness
+from codex_bridge.capabilities import NOTHING_STATED, Stated
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.catalogue_file import FILE, STAMP
 from codex_bridge.home import agent_dir, own_home, private_dir
@@ -82,6 +83,7 @@ async def stage(
     heartbeat_grace: float = HEARTBEAT_GRACE,
     now: Callable[[], float] = time.time,
     compaction_deadline: float = COMPACTION_DEADLINE,
+    stated: Stated = NOTHING_STATED,
 ) -> AsyncGenerator[Stage]:
     """Run a harness on the real binary; everything inside is over within `LIMIT`."""
     folder, home = private_dir(agent_dir(state, "main")), own_home(state, "main")
@@ -89,7 +91,7 @@ async def stage(
         _bring_catalogue(codex, folder)
     with anyio.fail_after(LIMIT):
         async with loopback_model(script) as stand_in, bindings_at(folder / store) as bindings:
-            launch = Launch(codex, home, stand_in.provider, overrides, catalogue)
+            launch = Launch(codex, home, stand_in.provider, overrides, catalogue, stated=stated)
             how = CodexSettings(
                 launch,
                 threads=settings or ThreadSettings(),
