@@ -22,15 +22,13 @@ from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.deadlines import TURN_KEY, TURN_SECONDS, Limits
 from codex_bridge.errors import (
     CodexError,
-    ConnectError,
     RpcError,
     TransportError,
-    cause_of,
-    last_words_of,
 )
-from codex_bridge.failures import Trouble, call_failure, refusal, told, trouble_of
+from codex_bridge.failures import Trouble, call_failure, refusal, told
 from codex_bridge.lanes import Standing
 from codex_bridge.ledger import State, TurnLedger
+from codex_bridge.losses import Losses, lost
 from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, Server, Source, login_of
@@ -157,6 +155,7 @@ class CodexHarness:
             login=self._login,
         )
         self._strain = Strain()
+        self._losses = Losses(self._servers, group.start_soon, self._login)
         self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False
 
@@ -264,7 +263,7 @@ class CodexHarness:
                 async with queue:
                     await self._run_in_time(turn)
         except TransportError as error:
-            _lose(turn, error, self._login)
+            lost(turn, error, self._login)
         except RpcError as error:
             _fail(turn, refusal(error, self._login), call_failure(error), str(error))
         except (CodexError, HarnessError) as error:
@@ -305,14 +304,14 @@ class CodexHarness:
     # what the server says
 
     def _on_loss(self, error: TransportError | None) -> None:
-        for turn in self._at_work.lose():
+        gone = self._at_work.lose()
+        for turn in gone:
             if turn.compacts and turn.ledger is not None:
                 # It may have been done by then, and the next server knows.
                 self._at_work.turns.pop(turn.ledger.thread_id)
                 turn.lost, turn.ledger = (turn.ledger, error), None
                 turn.over.set()
-            else:
-                _lose(turn, error, self._login)
+        self._losses.lose([turn for turn in gone if not turn.compacts], error)
 
     def _on_notification(self, notification: Notified) -> None:
         try:
@@ -469,19 +468,6 @@ def _in_the_way(beat: CodexTurn, message: CodexTurn) -> bool:
 
 def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "", *, by: EndedBy = EndedBy.ITSELF) -> None:
     turn.push(turn.ended_ledger().fail(sentence, detail, failure, by=by))
-
-
-def _lose(turn: CodexTurn, error: TransportError | None, login: str) -> None:
-    detail, cause = last_words_of(error), cause_of(error)
-    if turn.ledger is None and isinstance(error, ConnectError):
-        _fail(turn, str(error), call_failure(error), by=EndedBy.LOSS)
-    elif turn.ledger is None:
-        why = told(trouble_of(error), login) if error is not None else ""
-        sentence = f"Codex could not be started: {cause}." + (f" {why}" if why else "")
-        _fail(turn, sentence, call_failure(error), detail, by=EndedBy.LOSS)
-    else:
-        sentence = f"Codex stopped in the middle of this turn: {cause}."
-        turn.push(turn.ledger.lose(sentence, detail, call_failure(error)))
 
 
 @asynccontextmanager

@@ -10,7 +10,8 @@ starts it to its end:
     OPENING    | no answer, but turn/started   | RUNNING; one turn runs on a thread at a time, so it is this one
     RUNNING    | a notification of this turn   | RUNNING; becomes events
     RUNNING    | turn/completed of this turn   | ENDED, with `Finished`
-    any        | the connection ends           | ENDED, with `Finished` as lost
+    any        | what was written down of it   | ENDED if that tells of its end; see `recall`
+    any        | the connection ends           | ENDED, with `Finished` as lost, unless the answer was whole by then
     ENDED      | anything                      | ENDED; nothing
 """
 
@@ -138,6 +139,10 @@ class TurnLedger:
         self._early: list[Wire] = []
         self._adopts = False
         self._messages: dict[str, _Message] = {}
+        self._said_last = False
+        """Whether a whole message is the last thing that happened."""
+        self._answered = False
+        """Whether it is the answer: the model has said so, or its request was over with it."""
         self._seen: set[tuple[type[ItemStarted | ItemCompleted], type[ItemValue], str]] = set()
         """What was told of which item, so that a notification which comes twice counts once."""
         self._counted = TokenCount()
@@ -199,10 +204,26 @@ class TurnLedger:
                 return self.accept(wire.turn)
         return ()
 
+    @property
+    def sure_of_its_end(self) -> bool:
+        """Whether no more has to be known when the connection ends: the answer is whole, or the end was wanted."""
+        return self._answered or self.ends_by is not None
+
+    def recall(self, turn: Turn) -> list[TurnEvent]:
+        """Take in what Codex has written down of the turn, as its server is gone; ends it if it had come to its end."""
+        events = self.accept(turn)
+        if self._state is State.ENDED:
+            return events
+        if turn.status in ("completed", "failed"):
+            return [*events, *self._ended(turn)]
+        return [*events, *(each for item in turn.items for each in self._item_completed(item))]
+
     def lose(self, sentence: str, detail: str = "", failure: Failure = Failure.SERVER) -> list[TurnEvent]:
         """The connection is gone, and with it whatever the turn was doing."""
-        if self.ends_by is EndedBy.DEADLINE:
-            return self._stopped()  # a server that did not answer any more was closed for it
+        if self.ends_by is not None:
+            return self._stopped()  # also where a server that did not answer any more was closed for it
+        if self._answered:
+            return self._end(Outcome.ANSWERED)
         return self._end(Outcome.LOST, sentence, detail, failure, by=EndedBy.LOSS)
 
     def fail(
@@ -289,6 +310,7 @@ class TurnLedger:
             case TurnFailing():
                 return ()  # turn/completed brings the same error
             case TokenUsageUpdated(token_usage=counted):
+                self._answered = self._answered or self._said_last
                 # `last` is one model request, and a turn may make several. Each adds to the total, if one is told.
                 last, before, self._counted = counted.last, self._counted, counted.total
                 if counted.total.total_tokens and counted.total == before:
@@ -310,6 +332,7 @@ class TurnLedger:
         return is_news
 
     def _item_started(self, item: ItemValue) -> Iterable[TurnEvent]:
+        self._said_last = self._answered = False
         self._note(item, over=False)
         match item:
             case AgentMessageItem(id=item_id, phase=phase):
@@ -326,10 +349,13 @@ class TurnLedger:
                 return ()
 
     def _item_completed(self, item: ItemValue) -> Iterable[TurnEvent]:
+        self._said_last = self._answered = False
         self._note(item, over=True)
         self.units += self._size(item)
         match item:
             case AgentMessageItem(id=item_id, text=text, phase=phase):
+                self._said_last = phase != "commentary" and bool(text.strip())
+                self._answered = self._said_last and phase == "final_answer"
                 message = self._messages.setdefault(item_id, _Message())
                 message.whole, message.commentary = text, phase == "commentary"
                 message.streamed.clear()  # the same once more
@@ -394,6 +420,7 @@ class TurnLedger:
 
     def _retract(self) -> list[TurnEvent]:
         """Forget messages that were streamed in part: the retried stream brings new ones under new ids."""
+        self._said_last = self._answered = False
         broken = [item for item, message in self._messages.items() if message.whole is None]
         for item in broken:
             del self._messages[item]

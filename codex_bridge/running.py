@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -29,12 +29,13 @@ START_DEADLINE: Final = CALL_DEADLINE
 """Seconds to wait for the answer to turn/start; measured are 2 ms."""
 ADOPTION_DEADLINE: Final = 2.0
 """Seconds to wait for turn/started when its answer is lost; on the wire they are a millisecond apart."""
-NOT_THERE: Final = -32601
-"""Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
 IN_SUMMARY: Final = "turn_kind: Compact"
 """Words by which the server refuses a turn while it summarises the thread (measured on both versions)."""
 REVERT_DEADLINE: Final = 5.0
 """Seconds to wait until a quiet turn is taken back; measured are 10 ms."""
+
+if TYPE_CHECKING:
+    from codex_bridge.reconcile import Trace
 
 logger = logging.getLogger("codex_bridge")
 
@@ -114,8 +115,14 @@ class Running:
         try:
             await self._begin(connection, thread, turn)
         except ConnectionLostError as error:
-            if trouble_of(error) is not Trouble.CONNECTION or await self._was_taken(turn, thread):
+            if trouble_of(error) is not Trouble.CONNECTION:
                 raise
+            found = await self._trace(turn, thread)
+            if found.turn is not None:
+                turn.push(turn.ledger.recall(found.turn) if turn.ledger is not None else ())
+                if turn.buffer.result is None:
+                    raise
+                return thread, before
             logger.warning("the app-server went away before it had the turn (%s); once more", error)
             connection, thread = await self._opened(turn)
             before = thread.holds
@@ -139,30 +146,17 @@ class Running:
             await self._begin(connection, thread, turn)
         return thread, before
 
-    async def _was_taken(self, turn: CodexTurn, thread: OpenThread) -> bool:
-        """Whether Codex had begun a turn before its server was lost, by what it has written down.
-
-        A message that stands in no turn has started nothing: it is written before the model is asked.
+    async def _trace(self, turn: CodexTurn, thread: OpenThread) -> "Trace":
+        """What became of a turn whose server was lost while it was begun.
 
         Raises:
             CodexError: No server tells, so nothing may be sent again.
         """
-        from codex_bridge.marks import read_mark  # few servers are lost
-        from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams
-        from codex_bridge.wire.items import UserMessageItem
+        from codex_bridge.reconcile import trace  # few servers are lost
 
         self._at_work.turns.pop(thread.opened.thread.id, None)
-        connection = await self._servers.get()
-        params = TurnsListParams(thread_id=thread.opened.thread.id, limit=1)
-        try:
-            last = await connection.server.client.call(TURNS_LIST, params)
-        except RpcError as error:
-            if trouble_of(error) in (Trouble.GONE, Trouble.UNREADABLE) or error.code == NOT_THERE:
-                return False  # a thread of which nothing was written down has had no turn
-            raise
-        said = [item for each in last.data for item in each.items if isinstance(item, UserMessageItem)]
-        marks = [read_mark(item.client_id) for item in said]
-        return any(mark is not None and mark.key == turn.request.message_key for mark in marks)
+        client = (await self._servers.get()).server.client
+        return await trace(client, thread.opened.thread.id, turn.request.message_key)
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""

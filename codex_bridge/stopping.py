@@ -13,7 +13,7 @@ from codex_bridge.servers import Connection, Servers
 from codex_bridge.threads import Threads
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TURN_INTERRUPT, TurnInterruptParams
-from harness.turns import Notice
+from harness.turns import EndedBy, Notice
 
 INTERRUPT_DEADLINE: Final = 5.0
 """Seconds to wait for the end of a turn that is interrupted; measured are 30 ms."""
@@ -49,7 +49,10 @@ class Stopping:
             idle: Codex says that nothing runs on its thread, so that no word of its end has to come.
         """
         ledger, connection = turn.ledger, self._servers.current
-        if ledger is None or connection is None:
+        if ledger is not None and turn.adrift:  # no server runs it any more
+            ledger.will_end(turn.stopped or EndedBy.LOSS)
+            turn.push(ledger.stop())
+        if ledger is None or connection is None or turn.adrift:
             return
         if turn.stopped is not None:
             ledger.will_end(turn.stopped)

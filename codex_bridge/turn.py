@@ -83,6 +83,8 @@ class CodexTurn:
         """Its deadlines; None for one that has not come to its turn."""
         self.known: anyio.Event | None = None
         """Somebody waits to hear whether Codex has the turn; set when that is known."""
+        self.adrift = False
+        """Its server is gone, and how it ended is being looked up."""
         self.stopped: EndedBy | None = None
         """Who asked for the end, if anybody did."""
         self.buffer = EventBuffer()

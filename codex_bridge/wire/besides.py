@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from codex_bridge.wire.base import Method, RawObject, Received, Sent, Variant, known
+from codex_bridge.wire.items import Item
 from codex_bridge.wire.requests import ApprovalPolicy, Empty, SandboxMode, Thread, ThreadOpened, Turn
 
 # threads
@@ -36,9 +37,32 @@ class TurnsListParams(Sent):
 
 
 class TurnsListed(Received):
-    """Answer to thread/turns/list: of each turn what was said to the agent, and its final message."""
+    """Answer to thread/turns/list: of each turn the message that began it, and its final one."""
 
     data: tuple[Turn, ...] = ()
+
+
+class ItemsListParams(Sent):
+    """Look at the items of a turn without loading its thread."""
+
+    thread_id: str
+    turn_id: str
+    limit: int
+    sort_direction: Literal["asc", "desc"]
+    cursor: str | None = None
+
+
+class ListedItem(Received):
+    """An item, and beside it which turn it belongs to."""
+
+    item: Item
+
+
+class ItemsListed(Received):
+    """Answer to thread/items/list; without a cursor nothing comes after these."""
+
+    data: tuple[ListedItem, ...] = ()
+    next_cursor: str | None = None
 
 
 class ThreadForkParams(Variant):
@@ -128,6 +152,7 @@ TURNS_LIST = Method("thread/turns/list", TurnsListParams, TurnsListed)
 THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
 THREAD_COMPACT = Method("thread/compact/start", ThreadCompactParams, Empty)
 """Answered at once; what comes of it is told as of a turn."""
+ITEMS_LIST = Method("thread/items/list", ItemsListParams, ItemsListed)
 THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, ThreadUnsubscribed)
 LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
 LOGIN_CANCEL = Method("account/login/cancel", LoginCancelParams, Empty)
@@ -138,6 +163,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     THREAD_FORK,
     THREAD_READ,
     TURNS_LIST,
+    ITEMS_LIST,
     THREAD_UNSUBSCRIBE,
     LOGIN_START,
     LOGIN_CANCEL,

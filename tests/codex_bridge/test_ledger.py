@@ -343,6 +343,64 @@ def test_a_lost_connection_keeps_what_was_said() -> None:
     ]
 
 
+def counted(played: Played) -> Played:
+    return played.see("thread/tokenUsage/updated", tokenUsage={"last": USAGE, "total": USAGE})
+
+
+def lost(played: Played) -> tuple[Outcome, str]:
+    (ended,) = played.ledger.lose("Codex stopped.")
+    assert isinstance(ended, Finished)
+    return ended.result.outcome, ended.result.text
+
+
+def test_an_answer_that_was_whole_when_the_server_went_is_an_answer() -> None:
+    final, counted_up = Played().say("m", "Yes.", "final_answer"), counted(Played().say("m", "Yes."))
+    assert (final.ledger.sure_of_its_end, lost(final)) == (True, (Outcome.ANSWERED, "Yes."))
+    assert (counted_up.ledger.sure_of_its_end, lost(counted_up)) == (True, (Outcome.ANSWERED, "Yes."))
+
+
+@pytest.mark.parametrize(
+    "played",
+    [
+        Played().say("m", "Let me look."),
+        counted(Played().say("m", "Let me look.", "commentary")),
+        counted(Played().say("m", " ")),
+        counted(Played().say("m", "Let me look.")).item("started", "commandExecution", id="c", command="ls"),
+        counted(Played().say("m", "Yes.")).item("completed", "userMessage", id="w"),
+        Played().say("m", "Yes.", "final_answer").see("error", willRetry=True, error={"message": "Reconnecting"}),
+        counted(Played().say("m", "Yes.")).item("started", "agentMessage", id="n", text=""),
+    ],
+    ids=["more may come", "commentary", "blank", "a command", "said into it", "once more", "goes on"],
+)
+def test_a_message_after_which_more_may_come_is_no_answer_when_the_server_goes(played: Played) -> None:
+    assert (played.ledger.sure_of_its_end, lost(played)[0]) == (False, Outcome.LOST)
+
+
+def test_a_turn_that_was_being_stopped_when_the_server_went_is_stopped() -> None:
+    played = Played()
+    played.ledger.will_end(EndedBy.PERSON)
+    (ended,) = played.ledger.lose("Codex stopped.")
+    assert ended == Finished(TurnResult(Outcome.INTERRUPTED, "", conversation="t", turn="u", ended_by=EndedBy.PERSON))
+
+
+@pytest.mark.parametrize("accepted", [True, False], ids=["running", "not confirmed"])
+def test_what_codex_has_written_down_of_a_turn_ends_it(accepted: bool) -> None:
+    played = Played(accepted=accepted)
+    played.item("started", "agentMessage", id="m", text="")
+    played.see("item/agentMessage/delta", itemId="m", delta="Ye")
+    said = {"type": "agentMessage", "id": "m", "text": "Yes."}
+    events = played.ledger.recall(Turn.model_validate({"id": "u", "status": "completed", "items": [said]}))
+    assert events[-1] == Finished(TurnResult(Outcome.ANSWERED, "Yes.", conversation="t", turn="u"))
+    assert played.ledger.lose("Codex stopped.") == []
+
+
+def test_what_codex_has_written_down_of_an_unfinished_turn_is_kept_when_it_is_lost() -> None:
+    played = Played()
+    said = {"type": "agentMessage", "id": "m", "text": "Let me look."}
+    assert played.ledger.recall(Turn.model_validate({"id": "u", "status": "interrupted", "items": [said]})) == []
+    assert lost(played) == (Outcome.LOST, "Let me look.")
+
+
 def test_an_interrupt_of_our_own_is_told_as_what_it_is() -> None:
     sentence = "The turn was stopped after 5 s (turn deadline)."
     played = Played()

@@ -352,7 +352,7 @@ def test_every_word_that_the_ledger_looks_for_is_one_that_the_models_name() -> N
     hints = [hint for model in models for hint in get_type_hints(model, include_extras=True).values()]
     named = {word for hint in hints for word in known_words(hint)}
     words = words_compared(ledger)
-    assert words == {"commentary", "declined", "completed", "interrupted", "failed"}
+    assert words == {"commentary", "final_answer", "declined", "completed", "interrupted", "failed"}
     assert words - named == set()
 
 

@@ -38,6 +38,7 @@ RESULTS = {
     "thread/resume": "ThreadResumeResponse",
     "thread/read": "ThreadReadResponse",
     "thread/turns/list": "ThreadTurnsListResponse",
+    "thread/items/list": "ThreadItemsListResponse",
     "thread/revert": "ThreadRevertResponse",
     "thread/compact/start": "ThreadCompactStartResponse",
     "thread/fork": "ThreadForkResponse",

@@ -1,0 +1,85 @@
+"""Turns whose server went away in the middle: what became of each is looked up on the next one, then it ends.
+
+Between the loss and that answer nobody knows how such a turn ends, and its conversation waits.
+"""
+
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import anyio
+
+from codex_bridge.errors import CodexError, ConnectError, RpcError, TransportError, cause_of, last_words_of
+from codex_bridge.failures import call_failure, told, trouble_of
+from codex_bridge.ledger import State, TurnLedger
+from codex_bridge.servers import Servers
+from codex_bridge.turn import CodexTurn
+from harness.turns import EndedBy
+
+LOOK_UP_WITHIN: Final = 10.0
+"""Seconds for another server and its word on every turn that was lost; measured are 0.2."""
+
+logger = logging.getLogger("codex_bridge")
+Begin: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
+
+
+class Losses:
+    """Ends the turns of servers that are gone.
+
+    Args:
+        servers: Where another server comes from.
+        begin: Has something done beside all that goes on.
+        login: The command that signs the home in.
+    """
+
+    def __init__(self, servers: Servers, begin: Begin, login: str) -> None:
+        self._servers = servers
+        self._begin = begin
+        self._login = login
+
+    def lose(self, turns: Iterable[CodexTurn], error: TransportError | None) -> None:
+        """The server of these turns is gone. Each ends now if no more can be known of it, else within a short time."""
+        open_ones: list[tuple[CodexTurn, TurnLedger]] = []
+        for turn in turns:
+            if turn.ledger is None or turn.ledger.sure_of_its_end:
+                lost(turn, error, self._login)
+            elif turn.ledger.state is State.RUNNING:
+                turn.adrift = True
+                open_ones.append((turn, turn.ledger))
+        if open_ones:
+            self._begin(partial(self._look_up, open_ones, error))
+
+    async def _look_up(self, turns: list[tuple[CodexTurn, TurnLedger]], error: TransportError | None) -> None:
+        from codex_bridge.reconcile import trace  # few servers are lost
+
+        try:
+            with anyio.move_on_after(LOOK_UP_WITHIN):
+                connection = await self._servers.get()
+                for turn, ledger in turns:
+                    client, key = connection.server.client, turn.request.message_key
+                    try:
+                        found = await trace(client, ledger.thread_id, key, turn_id=ledger.turn_id)
+                    except RpcError as refused:
+                        logger.warning("what became of turn %s is not known: %s", ledger.turn_id, refused)
+                    else:
+                        turn.push(ledger.recall(found.turn) if found.turn is not None else ())
+                    lost(turn, error, self._login)
+        except CodexError as problem:
+            logger.warning("what became of the turns that were lost is not known: %s", problem)
+        finally:
+            for turn, _ in turns:
+                lost(turn, error, self._login)
+
+
+def lost(turn: CodexTurn, error: TransportError | None, login: str) -> None:
+    """End a turn that has no server any more; nothing happens to one that is over."""
+    detail, cause, failure = last_words_of(error), cause_of(error), call_failure(error)
+    if turn.ledger is not None:
+        turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail, failure))
+    elif isinstance(error, ConnectError):
+        turn.push(turn.ended_ledger().fail(str(error), detail, failure, by=EndedBy.LOSS))
+    else:
+        why = told(trouble_of(error), login) if error is not None else ""
+        sentence = f"Codex could not be started: {cause}." + (f" {why}" if why else "")
+        turn.push(turn.ended_ledger().fail(sentence, detail, failure, by=EndedBy.LOSS))
