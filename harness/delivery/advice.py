@@ -7,7 +7,8 @@ Pure:
     any      | (this process is at it)        | `Nothing`
     ADMITTED | (not asked)                    | `RunNow`; one that is too old, or not kept whole: `Notice`
     RUNNING  | its turn never began           | the same
-    RUNNING  | its turn ended                 | `DeliverLate`, or `Nothing` where the agent chose silence
+    RUNNING  | its turn ended                 | `DeliverLate`; `Nothing` where the agent chose silence, or a
+             |                                | person stopped it
     RUNNING  | its turn broke off             | `DeliverLate` with what exists of the answer, or `Notice`
     RUNNING  | its turn still runs, or the    | `Nothing`, for now
              | backend cannot be asked now    |
@@ -114,6 +115,10 @@ class Nothing:
 Advice: TypeAlias = DeliverLate | Notice | RunNow | Nothing
 
 
+_SILENT: Final = Nothing("the agent chose to say nothing", Ending.SILENT)
+_STOPPED: Final = Nothing("a person stopped it", Ending.STOPPED)
+
+
 def must_ask(delivery: OpenDelivery) -> bool:
     """Whether the backend has to be asked what became of the turn."""
     return not delivery.ours and (delivery.state is State.RUNNING or bool(delivery.steered))
@@ -128,7 +133,8 @@ def parted(delivery: OpenDelivery, looked: Looked | None) -> list[OpenDelivery]:
         for each in delivery.inbound
         if each.key in lacking
     ]
-    return [replace(delivery, inbound=rest), *alone] if rest else alone
+    steered = tuple(key for key in delivery.steered if key not in lacking)
+    return [replace(delivery, inbound=rest, steered=steered), *alone] if rest else alone
 
 
 def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: float = STALE) -> Advice:
@@ -170,7 +176,7 @@ def _by_turn(delivery: OpenDelivery, found: Found | None, oldest: float) -> Advi
         case TurnResult():
             reply = decide(found)
             if isinstance(reply, Silent):
-                return Nothing("the agent chose to say nothing", Ending.SILENT) if reply.chosen else Notice(BROKE_OFF)
+                return _SILENT if reply.chosen else _STOPPED
             return _late(delivery, reply, found)
         case Fate.NEVER_BEGAN:
             return _run(delivery, oldest)

@@ -4,12 +4,16 @@ Pure.
 """
 
 from datetime import datetime
-from typing import cast
+from functools import cache
+from typing import TYPE_CHECKING
 
 import orjson
 
-from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.inbound import InboundMessage
 from harness.store.admitted import Inbound
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 def inbound_of(message: InboundMessage, session_key: str, *, arrived_at: float) -> Inbound:
@@ -33,36 +37,31 @@ def inbound_of(message: InboundMessage, session_key: str, *, arrived_at: float) 
 
 def packed(message: InboundMessage) -> str:
     """The message as text."""
-    value = {
-        "channel": message.channel,
-        "chat": {"kind": message.chat.kind.value, "id": message.chat.id, "title": message.chat.title},
-        "sender": {"id": message.sender.id, "name": message.sender.name, "username": message.sender.username},
-        "message_id": message.message_id,
-        "text": message.text,
-        "sent_at": message.sent_at.isoformat(),
-    }
     try:
-        return orjson.dumps(value).decode()
-    except TypeError:  # half a character, which no JSON can hold
+        return orjson.dumps(message).decode()
+    except TypeError:  # half a character, which orjson refuses
         import json
+        from dataclasses import asdict
 
-        return json.dumps(value)
+        return json.dumps(asdict(message), default=_plain)
 
 
 def unpacked(payload: str) -> InboundMessage | None:
     """The message again; None for a text that holds none."""
-    import json  # a start has few of them, and orjson refuses half characters
+    import json  # a start has few of them; orjson refuses half a character
 
     try:
-        value = cast("dict[str, dict[str, str]]", json.loads(payload))
-        texts = cast("dict[str, str]", value)
-        return InboundMessage(
-            channel=texts["channel"],
-            chat=Chat(ChatKind(value["chat"]["kind"]), value["chat"]["id"], value["chat"]["title"]),
-            sender=Sender(value["sender"]["id"], value["sender"]["name"], value["sender"]["username"]),
-            message_id=texts["message_id"],
-            text=texts["text"],
-            sent_at=datetime.fromisoformat(texts["sent_at"]),
-        )
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return _reader().validate_python(json.loads(payload))
+    except (ValueError, RecursionError):
         return None
+
+
+@cache
+def _reader() -> "TypeAdapter[InboundMessage]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(InboundMessage)
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else getattr(value, "value", None)

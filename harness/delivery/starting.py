@@ -91,8 +91,9 @@ async def recover(
     """
     advised = await open_deliveries(deliveries, reconciler, now=now, stale=stale)
     # Before anything is delivered: what is settled with a turn may not be what the turn does not have.
-    runs = [each.delivery for each in advised if isinstance(each.advice, RunNow)]
-    await _written(deliveries.give_back([each.key for delivery in runs for each in delivery.inbound], anybody=True))
+    runs = [each.key for one in advised if isinstance(one.advice, RunNow) for each in one.delivery.inbound]
+    if runs:
+        await _written(deliveries.give_back(runs, anybody=True))
     for each in advised:
         logger.info("%s was left open: %s", each.delivery.lead, each.advice)
         await _carry_out(each, deliveries, courier, run)

@@ -1,19 +1,34 @@
 """Every answer reaches its chat once, whatever the channel does."""
 
-from collections.abc import AsyncGenerator
+import sqlite3
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import anyio
+import pytest
 
-from harness.delivery.courier import Carried, Courier
-from harness.delivery.outbox import Abilities, Outgoing
+from harness.delivery.courier import WAITS, Carried, Courier
+from harness.delivery.outbox import Abilities, NotSentError, Outgoing
+from harness.delivery.posting import AGAIN, LONGEST_WAIT
 from harness.replies.gate import Say, Silent
-from harness.store.admitted import Ending, State
+from harness.store.admitted import Ending, Outbound, Sending, State
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
+from harness.turns import (
+    CommandStarted,
+    Failure,
+    Finished,
+    Outcome,
+    TextDelta,
+    TextRetracted,
+    Trigger,
+    TurnEvent,
+    TurnResult,
+)
 from tests.support.delivery import Clock, HurriedClock, Played, answered, inbound
 
 LIMIT = 5.0
@@ -86,3 +101,319 @@ async def test_the_answer_is_shown_as_it_comes_in_one_message_once_a_second(tmp_
     assert shown == [("1", "It"), ("1", "It is two"), ("1", "It is two o'clock")]
     assert here.outbox.seen == [*shown, ("1", "It is two o'clock.")]
     assert list(here.outbox.messages) == ["1"]
+
+
+async def test_an_alert_of_another_turn_is_not_held_up_by_a_turn_that_still_speaks(tmp_path: Path) -> None:
+    clock, slow = Clock(), Played()
+    async with office(tmp_path, clock=clock) as here, anyio.create_task_group() as group:
+        courier = here.courier
+        for message in (inbound("1"), inbound("2")):
+            await here.deliveries.admit(message, running=True)
+        group.start_soon(courier.carry, slow, inbound("1"))
+        slow.say("Let me")
+        await clock.advance(0.0)
+        await courier.carry(answered("Boiler!"), inbound("2"))
+        slow.end("Let me see.")
+        await clock.advance(1.0)
+    assert here.outbox.texts() == ["Let me see.", "Boiler!"]
+
+
+@pytest.mark.parametrize("how", ["silence", "an interruption"])
+async def test_what_was_shown_is_taken_back_when_the_agent_chose_silence_and_stays_when_a_person_stopped_it(
+    tmp_path: Path, how: str
+) -> None:
+    """T08 f: nothing about failure."""
+    clock, turn = Clock(), Played()
+    async with office(tmp_path, clock=clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        turn.say("Nobody asked me.")
+        await clock.advance(0.0)
+        if how == "silence":
+            turn.end("Nobody asked me.\n\nNO_REPLY")
+        else:
+            turn.end("Nobody asked me.", Outcome.INTERRUPTED)
+        await anyio.wait_all_tasks_blocked()
+        assert await here.deliveries.open() == []
+        group.cancel_scope.cancel()
+    assert here.outbox.texts() == ([] if how == "silence" else ["Nobody asked me."])
+
+
+async def test_a_message_that_broke_off_is_edited_into_the_one_that_took_its_place(tmp_path: Path) -> None:
+    """T08 h."""
+    clock, turn = Clock(), Played()
+    async with office(tmp_path, clock=clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        turn.say("The ans", item="a")
+        await clock.advance(0.0)
+        turn.buffer.push(TextRetracted("a"))
+        turn.say("and B", item="b")
+        turn.end("and B")
+        await clock.advance(1.0)
+    assert here.outbox.seen == [("1", "The ans"), ("1", "and B")]
+
+
+async def test_a_turn_that_failed_says_so_after_what_exists_of_its_answer(tmp_path: Path) -> None:
+    clock, turn = Clock(), Played()
+    result = TurnResult(Outcome.FAILED, "Two fi", "The model is overloaded; try again later.")
+    async with office(tmp_path, clock=clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        turn.say("Two fi")
+        await clock.advance(0.0)
+        turn.buffer.push(Finished(result))
+        await clock.advance(1.0)
+    assert here.outbox.texts() == ["Two fi\n\nThe model is overloaded; try again later."]
+
+
+async def test_a_turn_that_the_shutdown_ended_is_left_to_the_next_start(tmp_path: Path) -> None:
+    result = TurnResult(Outcome.FAILED, "", "The gateway is shutting down.", failure=Failure.SHUTDOWN)
+    async with office(tmp_path) as here:
+        carried = await here.carry(Played(Finished(result)))
+        states = await here.states()
+    assert (carried.ending, states, here.outbox.seen) == (None, [("telegram:7:1", State.RUNNING)], [])
+
+
+@pytest.mark.parametrize("trigger", ["a channel that cannot edit", "a chat that does not want it", "a heartbeat"])
+async def test_an_answer_is_not_shown_before_it_is_whole(tmp_path: Path, trigger: str) -> None:
+    outbox = RecordingOutbox(abilities=Abilities(keys=True, edits=trigger != "a channel that cannot edit"))
+    turn = Played()
+    async with office(tmp_path, outbox, Clock()) as here, anyio.create_task_group() as group:
+        await here.deliveries.admit(inbound(), running=True)
+        how = Trigger.HEARTBEAT if trigger == "a heartbeat" else Trigger.CHAT
+        show = trigger != "a chat that does not want it"
+        group.start_soon(partial(here.courier.carry, turn, inbound(), trigger=how, show=show))
+        turn.say("Two ")
+        await anyio.wait_all_tasks_blocked()
+        assert outbox.seen == []
+        turn.end("Two files.")
+    assert outbox.seen == [("1", "Two files.")]
+
+
+async def test_whoever_wants_to_hears_every_event_at_once_while_the_channel_is_slow(tmp_path: Path) -> None:
+    clock, turn, heard = Clock(), Played(), list[TurnEvent]()
+    async with office(tmp_path, clock=clock) as here, anyio.create_task_group() as group:
+        await here.deliveries.admit(inbound(), running=True)
+        group.start_soon(partial(here.courier.carry, turn, inbound(), hear=heard.append))
+        turn.say("Two")
+        await clock.advance(0.0)
+        turn.say(" files")
+        turn.buffer.push(CommandStarted("c", "ls", "/"))
+        await anyio.wait_all_tasks_blocked()
+        assert heard == [TextDelta("answer", "Two"), TextDelta("answer", " files"), CommandStarted("c", "ls", "/")]
+        turn.end("Two files.")
+        await clock.advance(1.0)
+
+
+# a channel that fails
+
+
+def failing(*errors: BaseException, call: str = "send") -> Callable[[str, Outgoing], None]:
+    """Raise these, one at each call of that kind."""
+    left = list(errors)
+
+    def fail(kind: str, outgoing: Outgoing) -> None:
+        del outgoing
+        if kind == call and left:
+            raise left.pop(0)
+
+    return fail
+
+
+REFUSED = NotSentError("no connection")
+LOST_ANSWER = TimeoutError("no answer")
+
+
+async def test_a_text_that_was_not_sent_is_sent_again_after_growing_waits(tmp_path: Path) -> None:
+    outbox, clock = RecordingOutbox(PLAIN, failing(REFUSED, REFUSED, REFUSED)), HurriedClock()
+    async with office(tmp_path, outbox, clock) as here:
+        carried = await here.carry(answered("Yes."))
+    assert (carried.ending, outbox.seen, clock.slept) == (Ending.SENT, [("1", "Yes.")], [1.0, 2.0, 4.0])
+
+
+async def test_a_channel_that_asks_for_a_pause_gets_it_within_reason(tmp_path: Path) -> None:
+    errors = NotSentError("slow down", retry_after=7.0), NotSentError("slow down", retry_after=86_400.0)
+    outbox, clock = RecordingOutbox(PLAIN, failing(*errors)), HurriedClock()
+    async with office(tmp_path, outbox, clock) as here:
+        await here.carry(answered("Yes."))
+    assert clock.slept == [7.0, LONGEST_WAIT]
+
+
+async def test_a_text_that_is_never_sent_is_kept_for_the_next_start_and_told(tmp_path: Path) -> None:
+    outbox, clock = RecordingOutbox(PLAIN, failing(*[REFUSED] * 20)), HurriedClock()
+    async with office(tmp_path, outbox, clock) as here:
+        carried = await here.carry(answered("Yes."))
+        (left,) = await here.deliveries.open()
+    assert carried.ending is None
+    assert clock.slept == list(WAITS)
+    assert here.told == ["An answer to telegram 7 was not delivered; the next start tries it again."]
+    assert (left.state, left.outbound) == (State.ANSWERED, (Outbound(left.lead, 0, "Yes.", Sending.FAILED),))
+
+
+async def test_a_chat_that_is_gone_is_not_asked_again(tmp_path: Path) -> None:
+    outbox, clock = RecordingOutbox(PLAIN, failing(NotSentError("the chat is gone", for_good=True))), HurriedClock()
+    async with office(tmp_path, outbox, clock) as here:
+        carried = await here.carry(answered("Yes."))
+        left = await here.deliveries.open()
+    assert (carried.ending, left, clock.slept) == (Ending.UNDELIVERABLE, [], [])
+    assert here.told == ["An answer to telegram 7 was not delivered, and is not tried again."]
+
+
+async def test_a_lost_answer_of_a_channel_that_knows_keys_doubles_nothing(tmp_path: Path) -> None:
+    outbox = RecordingOutbox(after=failing(LOST_ANSWER, LOST_ANSWER))
+    async with office(tmp_path, outbox) as here:
+        carried = await here.carry(answered("Yes."))
+    assert (carried.ending, outbox.seen) == (Ending.SENT, [("1", "Yes.")])
+
+
+async def test_a_lost_answer_of_another_channel_is_repeated_once_and_marked(tmp_path: Path) -> None:
+    outbox = RecordingOutbox(PLAIN, after=failing(LOST_ANSWER))
+    async with office(tmp_path, outbox) as here:
+        carried = await here.carry(answered("Yes."))
+    assert (carried.ending, outbox.texts()) == (Ending.SENT, ["Yes.", f"Yes.\n\n{AGAIN}"])
+    assert [each.again for each in outbox.messages.values()] == [False, True]
+
+
+async def test_a_channel_that_never_answers_gets_one_marked_repetition_at_most(tmp_path: Path) -> None:
+    outbox = RecordingOutbox(PLAIN, after=failing(*[LOST_ANSWER] * 20))
+    async with office(tmp_path, outbox) as here:
+        carried = await here.carry(answered("Yes."))
+        left = await here.deliveries.open()
+    assert (carried.ending, outbox.texts(), left) == (Ending.UNDELIVERABLE, ["Yes.", f"Yes.\n\n{AGAIN}"], [])
+    assert here.told == ["An answer to telegram 7 was not delivered as far as is known, and is not tried again."]
+
+
+async def test_a_repetition_that_was_refused_does_not_count_as_one(tmp_path: Path) -> None:
+    errors = iter([None, REFUSED, REFUSED])
+
+    def before(call: str, outgoing: Outgoing) -> None:
+        del call, outgoing
+        if (error := next(errors, None)) is not None:
+            raise error
+
+    outbox = RecordingOutbox(PLAIN, before, failing(LOST_ANSWER))
+    async with office(tmp_path, outbox) as here:
+        carried = await here.carry(answered("Yes."))
+    assert (carried.ending, outbox.texts()) == (Ending.SENT, ["Yes.", f"Yes.\n\n{AGAIN}"])
+
+
+async def test_a_preview_whose_answer_was_lost_ends_as_the_whole_text(tmp_path: Path) -> None:
+    clock, turn, outbox = Clock(), Played(), RecordingOutbox(after=failing(LOST_ANSWER))
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        turn.say("Two ")
+        await clock.advance(0.0)
+        turn.end("Two files.")
+        await clock.advance(1.0)
+    assert outbox.seen == [("1", "Two"), ("1", "Two files.")]
+
+
+async def test_a_preview_that_is_refused_ends_the_showing_and_not_the_delivery(tmp_path: Path) -> None:
+    clock, turn, outbox = Clock(), Played(), RecordingOutbox(before=failing(REFUSED))
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        turn.say("Two ")
+        await clock.advance(5.0)
+        turn.say("files")
+        await clock.advance(5.0)
+        turn.end("Two files.")
+        await clock.advance(1.0)
+    assert outbox.seen == [("1", "Two files.")]
+
+
+async def test_a_channel_that_wants_fewer_edits_gets_fewer(tmp_path: Path) -> None:
+    clock, turn = Clock(), Played()
+    outbox = RecordingOutbox(before=failing(NotSentError("slow down", retry_after=5.0), call="edit"))
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        for piece in ("One", " two", " three"):
+            turn.say(piece)
+            await clock.advance(1.0)
+        assert outbox.seen == [("1", "One")]
+        await clock.advance(4.0)
+        turn.end("One two three.")
+        await clock.advance(1.0)
+    assert outbox.seen == [("1", "One"), ("1", "One two three"), ("1", "One two three.")]
+
+
+async def test_a_preview_that_somebody_deleted_is_sent_anew(tmp_path: Path) -> None:
+    clock, turn = Clock(), Played()
+    outbox = RecordingOutbox(before=failing(NotSentError("no such message", for_good=True), call="edit"))
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        turn.say("Two ")
+        await clock.advance(1.0)
+        outbox.messages.clear()
+        turn.end("Two files.")
+        await clock.advance(2.0)
+    assert outbox.texts() == ["Two files."]
+
+
+async def test_a_channel_that_does_not_answer_holds_up_no_other_chat(tmp_path: Path) -> None:
+    never = anyio.Event()
+
+    class Deaf(RecordingOutbox):
+        async def send(self, outgoing: Outgoing) -> str:
+            if outgoing.chat == "7":
+                await never.wait()
+            return await super().send(outgoing)
+
+    async with office(tmp_path, Deaf()) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, answered("Yes."))
+        await anyio.wait_all_tasks_blocked()
+        carried = await here.carry(answered("No."), chat="8")
+        assert (carried.ending, here.outbox.texts()) == (Ending.SENT, ["No."])
+        group.cancel_scope.cancel()
+
+
+async def test_a_call_of_the_channel_has_an_end(tmp_path: Path) -> None:
+    class Deaf(RecordingOutbox):
+        async def send(self, outgoing: Outgoing) -> str:
+            del outgoing
+            await anyio.sleep_forever()
+            raise NotImplementedError
+
+    outbox, clock = Deaf(), HurriedClock()
+    async with office(tmp_path, outbox, clock) as here:
+        await here.deliveries.admit(inbound(), running=True)
+        courier = Courier(here.deliveries, outbox, tell=here.told.append, waits=(1.0,), deadline=0.0, sleep=clock.sleep)
+        carried = await courier.carry(answered("Yes."), inbound())
+    assert carried.ending is None
+    assert here.told == ["An answer to telegram 7 was not delivered as far as is known; the next start tries it again."]
+
+
+async def test_the_answers_of_a_chat_keep_their_order_while_the_first_one_is_retried(tmp_path: Path) -> None:
+    clock, outbox = Clock(), RecordingOutbox(PLAIN, failing(REFUSED))
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        courier = here.courier
+        for number, text in (("1", "First."), ("2", "Second.")):
+            await here.deliveries.admit(inbound(number), running=True)
+            group.start_soon(courier.carry, answered(text), inbound(number))
+            await anyio.wait_all_tasks_blocked()
+        assert outbox.seen == []
+        await clock.advance(1.0)
+    assert outbox.texts() == ["First.", "Second."]
+
+
+# a store that fails
+
+
+async def test_a_full_disk_keeps_no_answer_back_and_is_told_once(tmp_path: Path) -> None:
+    async with office(tmp_path) as here:
+        courier = here.courier
+        for number in ("1", "2"):
+            await here.deliveries.admit(inbound(number), running=True)
+        with sqlite3.connect(tmp_path / "bridge.sqlite") as other:
+            for table in ("deliveries", "outbound"):
+                for what in ("INSERT", "UPDATE"):
+                    other.execute(
+                        f"CREATE TRIGGER {table}_{what} BEFORE {what} ON {table}"
+                        " BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+                    )
+        other.close()
+        for number in ("1", "2"):
+            carried = await courier.carry(answered(f"Answer {number}."), inbound(number))
+            assert carried.ending is Ending.SENT
+    assert here.outbox.texts() == ["Answer 1.", "Answer 2."]
+    assert here.told == [
+        f"The store {tmp_path / 'bridge.sqlite'} cannot be used: disk full."
+        " Until it can, a restart does not know which answers were delivered."
+    ]

@@ -1,0 +1,190 @@
+"""A start makes up for what the process before it left open."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from harness.delivery.advice import BROKE_OFF, Fate, Found, Looked, Nothing, RunNow
+from harness.delivery.courier import Courier
+from harness.delivery.starting import open_deliveries, recover
+from harness.errors import StoreError
+from harness.store.admitted import Admission, Inbound
+from harness.store.bindings import bindings_at
+from harness.store.deliveries import Deliveries
+from harness.testing.outbox import RecordingOutbox
+from harness.turns import Outcome, TurnResult
+from tests.support.delivery import HurriedClock, answered, inbound
+
+A, B, C = inbound("1"), inbound("2"), inbound("3", chat="8")
+
+
+Asked: TypeAlias = tuple[str, str, str, tuple[str, ...]]
+"""A conversation, a message, the backend's id of the conversation, and what was steered."""
+
+
+@dataclass
+class Backend:
+    """Knows what became of some turns."""
+
+    found: dict[str, Found] = field(default_factory=dict[str, Found])
+    has: Sequence[str] = ()
+    asked: list[tuple[str, str, str, tuple[str, ...]]] = field(
+        default_factory=list[tuple[str, str, str, tuple[str, ...]]]
+    )
+
+    async def reconcile(
+        self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+    ) -> Looked:
+        self.asked.append((session_key, message_key, conversation, steered))
+        return Looked(self.found.get(message_key, Fate.NEVER_BEGAN), frozenset(steered) - frozenset(self.has))
+
+
+@dataclass
+class Start:
+    """A gateway that starts."""
+
+    deliveries: Deliveries
+    outbox: RecordingOutbox
+    ran: list[str] = field(default_factory=list[str])
+
+    async def run(self, message: Inbound) -> None:
+        assert await self.deliveries.admit(message) is Admission.NEW
+        self.ran.append(message.key)
+
+    async def recover(self, backend: Backend | None = None) -> None:
+        clock = HurriedClock()
+        courier = Courier(self.deliveries, self.outbox, now=clock.now, sleep=clock.sleep)
+        await recover(self.deliveries, courier, self.run, backend, now=lambda: 1000.0)
+
+
+@asynccontextmanager
+async def start(folder: Path, outbox: RecordingOutbox | None = None) -> AsyncGenerator[Start]:
+    async with bindings_at(folder / "bridge.sqlite") as bindings:
+        yield Start(Deliveries(bindings.database), outbox or RecordingOutbox())
+
+
+def done(text: str) -> TurnResult:
+    return TurnResult(Outcome.ANSWERED, text, conversation="thread", turn="turn")
+
+
+async def test_nothing_is_done_about_nothing(tmp_path: Path) -> None:
+    backend = Backend()
+    async with start(tmp_path) as now:
+        await now.recover(backend)
+    assert (backend.asked, now.ran, now.outbox.seen) == ([], [], [])
+
+
+async def test_what_nobody_began_with_runs_now_in_the_order_in_which_it_came(tmp_path: Path) -> None:
+    async with start(tmp_path) as before:
+        for message in (A, C, B):
+            await before.deliveries.admit(message)
+        await before.deliveries.begin([A.key], A.key)
+    async with start(tmp_path) as now:
+        await now.recover(Backend())
+        left = await now.deliveries.open()
+    assert now.ran == [A.key, C.key, B.key]
+    assert [each.ours for each in left] == [True, True, True]
+
+
+async def test_a_turn_that_ended_meanwhile_is_delivered_late_and_never_run_again(tmp_path: Path) -> None:
+    """A14."""
+    async with start(tmp_path) as before:
+        await before.deliveries.admit(A, running=True)
+    backend = Backend({A.key: done("Two o'clock.")})
+    async with start(tmp_path) as now:
+        await now.recover(backend)
+        await now.recover(backend)
+    assert (now.ran, now.outbox.texts()) == ([], ["Two o'clock."])
+    assert backend.asked == [(A.session_key, A.key, "", ())]
+
+
+async def test_a_turn_that_nobody_can_say_more_of_gets_one_sentence(tmp_path: Path) -> None:
+    async with start(tmp_path) as before:
+        await before.deliveries.admit(A, running=True)
+    async with start(tmp_path) as now:
+        await now.recover()
+        assert await now.deliveries.open() == []
+    async with start(tmp_path, now.outbox) as again:
+        await again.recover()
+    assert now.outbox.texts() == [BROKE_OFF]
+
+
+async def test_the_sentence_follows_what_was_shown_of_the_answer(tmp_path: Path) -> None:
+    outbox = RecordingOutbox()
+    async with start(tmp_path) as before:
+        await before.deliveries.admit(A, running=True)
+        await before.deliveries.sending(A.key, 0)
+        await before.deliveries.sent(A.key, 0, "m1")
+    async with start(tmp_path, outbox) as now:
+        await now.recover()
+    assert [(each.key, each.text) for each in outbox.messages.values()] == [(f"{A.key}#1", BROKE_OFF)]
+
+
+async def test_messages_that_one_turn_was_to_answer_run_together_or_alone_but_each_once(tmp_path: Path) -> None:
+    async with start(tmp_path) as before:
+        for message in (A, B):
+            await before.deliveries.admit(message)
+        await before.deliveries.begin([A.key, B.key], A.key)
+    async with start(tmp_path) as now:
+        await now.recover(Backend())
+    assert now.ran == [A.key, B.key]
+
+
+@pytest.mark.parametrize("has", [True, False], ids=["it joined", "it did not"])
+@pytest.mark.parametrize("led", [True, False], ids=["the turn is open", "the turn is settled"])
+async def test_what_was_being_said_into_a_turn_is_answered_with_it_or_runs_alone(
+    tmp_path: Path, has: bool, led: bool
+) -> None:
+    """B7: never both, never neither."""
+    outbox = RecordingOutbox()
+    async with start(tmp_path, outbox) as before:
+        await before.deliveries.admit(A, running=True)
+        await before.deliveries.admit(B)
+        await before.deliveries.begin([B.key], A.key, steered=True)
+        if not led:
+            await Courier(before.deliveries, outbox).carry(answered("Both."), A)
+    backend = Backend({A.key: done("Both.")}, has=(B.key,) if has else ())
+    async with start(tmp_path, outbox) as now:
+        await now.recover(backend)
+        left = await now.deliveries.open()
+    assert now.ran == ([] if has else [B.key])
+    assert [each.lead for each in left] == now.ran
+    assert outbox.texts() == ["Both."]
+    assert [each[1::2] for each in backend.asked] == [(A.key, (B.key,))]
+
+
+async def test_a_steered_message_of_which_nobody_knows_gets_a_sentence_of_its_own(tmp_path: Path) -> None:
+    outbox = RecordingOutbox()
+    async with start(tmp_path, outbox) as before:
+        await before.deliveries.admit(A, running=True)
+        await before.deliveries.admit(B)
+        await before.deliveries.begin([B.key], A.key, steered=True)
+        await Courier(before.deliveries, outbox).carry(answered("Done."), A)
+    async with start(tmp_path, outbox) as now:
+        await now.recover()
+        assert await now.deliveries.open() == []
+    assert [(each.reply_to, each.text) for each in outbox.messages.values()] == [("1", "Done."), ("2", BROKE_OFF)]
+
+
+async def test_looking_changes_nothing(tmp_path: Path) -> None:
+    async with start(tmp_path) as before:
+        for message in (A, B):
+            await before.deliveries.admit(message)
+        await before.deliveries.begin([B.key], B.key)
+    async with start(tmp_path) as now:
+        for _ in range(2):
+            seen = await open_deliveries(now.deliveries, Backend({B.key: Fate.RUNNING}), now=lambda: 1000.0)
+            assert [each.advice for each in seen] == [RunNow(), Nothing("its turn still runs")]
+
+
+async def test_a_store_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    async with start(tmp_path) as now:
+        (tmp_path / "bridge.sqlite").chmod(0o600)
+        await now.deliveries.open()
+        now.deliveries._database._connection.execute("DROP TABLE outbound")  # pyright: ignore
+        with pytest.raises(StoreError, match="no such table: outbound"):
+            await now.recover()
