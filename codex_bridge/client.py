@@ -1,7 +1,8 @@
 """The only place that waits on the wire: a `Peer` pumped over a `Transport`.
 
-One task reads. Answers wake the callers, notifications go to one plain function at once and in order, and
-each request of the server is handled in a task of its own, so that a slow approval holds up nothing else.
+Answers wake the callers, notifications go to one plain function at once and in order, and each request of the server is
+handled in a task of its own, so that a slow approval holds up nothing else. A transport that cannot hand over its
+messages by itself gets a task to read and one to write.
 """
 
 import random
@@ -37,7 +38,7 @@ from codex_bridge.rpc import (
     RequestId,
     Stray,
 )
-from codex_bridge.transports.base import Transport
+from codex_bridge.transports.base import DirectTransport, Transport
 from codex_bridge.wire.base import Method, Received, Sent
 from harness.lean_values import dataclass
 from harness.tasks import beside
@@ -133,6 +134,7 @@ class Client:
         self._jitter = jitter
         self._deadline = deadline
         self._lost: TransportError | None = None
+        self._direct = transport if isinstance(transport, DirectTransport) else None
         self._to_send = anyio.Event()
         self.closed = anyio.Event()
         """Set when the connection is over, for whatever reason."""
@@ -200,13 +202,13 @@ class Client:
         """
         self._check_open(method)
         self._peer.notify(method, params)
-        self._to_send.set()
+        self._send()
 
     async def _ask(self, method: str, params: Json) -> Answered | Refused:
         self._check_open(method)
         request_id = self._peer.call(method, params)
         waiting = self._waiting[request_id] = _Waiting(anyio.Event())
-        self._to_send.set()
+        self._send()
         try:
             await waiting.done.wait()
         finally:
@@ -222,24 +224,42 @@ class Client:
         if self._lost is not None:
             raise _during(self._lost, method)
 
-    async def read(self) -> None:
-        """Read until the connection ends, then wake everybody who waits. `connected` runs this."""
+    def begin(self) -> None:
+        """Begin to read. `connected` calls this."""
+        if self._direct is not None:
+            self._direct.attach(self._hear, self.end)
+        else:
+            self._group.start_soon(self._read)
+            self._group.start_soon(self._write)
+
+    def _hear(self, messages: list[bytes]) -> None:
+        for message in messages:
+            self._dispatch(self._peer.receive(message))
+
+    async def _read(self) -> None:
+        """Read until the connection ends, then wake everybody who waits."""
         try:
             while True:
-                for message in await self._transport.receive():
-                    self._dispatch(self._peer.receive(message))
+                self._hear(await self._transport.receive())
         except TransportError as error:
-            self._end(error)
+            self.end(error)
         except BaseException:
-            self._end(ConnectionLostError("the client was closed"))
+            self.end(ConnectionLostError("the client was closed"))
             raise
 
-    async def write(self) -> None:
-        """Send what the peer has to say. `connected` runs this.
+    def _send(self) -> None:
+        """Send what the peer has to say, without waiting.
 
-        Callers leave the sending to this task, since one that is cancelled in the middle of it would take
+        Where that would wait it is left to a task, since a caller that is cancelled in the middle of it would take
         other callers' messages with it.
         """
+        if self._direct is None:
+            self._to_send.set()
+            return
+        for message in self._peer.outgoing():
+            self._direct.write(message)
+
+    async def _write(self) -> None:
         try:
             while True:
                 await self._to_send.wait()
@@ -247,9 +267,10 @@ class Client:
                 for message in self._peer.outgoing():
                     await self._transport.send(message)
         except TransportError as error:
-            self._end(error)
+            self.end(error)
 
-    def _end(self, error: TransportError) -> None:
+    def end(self, error: TransportError) -> None:
+        """The connection is over: wake everybody who waits. Only the first time counts."""
         if self._lost is not None:
             return
         self._lost = error
@@ -282,7 +303,7 @@ class Client:
         except Exception as error:
             # The boundary between handlers, which may be anybody's, and the wire: the server must get an answer.
             self._peer.refuse(request, INTERNAL_ERROR, f"{request.method} failed in the client: {type(error).__name__}")
-        self._to_send.set()
+        self._send()
 
 
 def _during(error: TransportError, method: str) -> TransportError:
@@ -324,11 +345,11 @@ async def connected(
             jitter=jitter,
             deadline=deadline,
         )
-        group.start_soon(client.read)
-        group.start_soon(client.write)
+        client.begin()
         try:
             yield client
         finally:
+            client.end(ConnectionLostError("the client was closed"))
             group.cancel_scope.cancel()  # before the transport goes, or its end would look like a loss
             with anyio.CancelScope(shield=True):
                 await transport.aclose()

@@ -3,6 +3,7 @@
 Its stderr must be read, or it would block on a full pipe; of what it says only a short masked tail is kept.
 """
 
+import asyncio
 import os
 import re
 import signal
@@ -13,13 +14,11 @@ from subprocess import DEVNULL, PIPE
 from typing import Final
 
 import anyio
-from anyio.abc import Process
 
 from codex_bridge.errors import ConnectError, ConnectionLostError
 from codex_bridge.masking import mask
-from harness.tasks import beside
 
-READ_SIZE: Final = 256 * 1024
+STDIN, STDOUT, STDERR = 0, 1, 2
 TAIL_SIZE: Final = 1024
 """Bytes of stderr that an error may carry."""
 GRACE = 2.0
@@ -62,24 +61,51 @@ class StderrTail:
         return rest if newline else tail
 
 
-class Child:
-    """A running program; make one with `child`."""
+class Child(asyncio.SubprocessProtocol):
+    """A running program; make one with `child`.
 
-    def __init__(self, process: Process, tail: StderrTail) -> None:
-        self.process = process
-        self.pid = process.pid
+    A protocol of asyncio's, called as soon as something happens: a stream would wake a task for each piece of output.
+    """
+
+    def __init__(self, tail: StderrTail, on_stderr: Callable[[bytes], None] | None) -> None:
+        self.on_stdout: Callable[[bytes], None] | None = None
+        """Gets what it writes to stdout, as it comes."""
+        self.on_gone: Callable[[ConnectionLostError], None] | None = None
+        """Hears once that its output has ended or that it has."""
+        self.pid = 0
+        self.exited = anyio.Event()
+        self.stdin: asyncio.WriteTransport | None = None
+        self._stdout: asyncio.ReadTransport | None = None
         self._tail = tail
+        self._on_stderr = on_stderr
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._ended: set[int] = set()
+        """The pipes that have."""
         self._drained = anyio.Event()
+        self._last_wait: asyncio.TimerHandle | None = None
+        self._cause = ""
+        """What it did that ends the connection, though it may not have exited."""
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, None while it runs; a negative one is a signal."""
+        return self._transport.get_returncode() if self._transport is not None else None
 
     @property
     def stderr_tail(self) -> str:
         """Its masked last words, at most 1 KB."""
         return self._tail.text
 
-    @property
-    def grace(self) -> float:
-        """Seconds for each step of the shutdown."""
-        return GRACE
+    def hang_up(self) -> None:
+        """Let it read the end of its stdin, once it has read all before that."""
+        self._ended.add(STDIN)  # by us, so nothing follows from it
+        if self.stdin is not None:
+            self.stdin.close()
+
+    def hold(self) -> None:
+        """Read no more of its stdout, so that it has to wait."""
+        if self._stdout is not None:
+            self._stdout.pause_reading()
 
     async def end(self, *signs: signal.Signals | None) -> None:
         """Give it these signals one after the other, each with `GRACE` to end, and kill what is left of its group.
@@ -92,38 +118,99 @@ class Child:
                 if sign is not None:
                     self.signal(sign)
                 with anyio.move_on_after(GRACE):
-                    await self.process.wait()
+                    await self.exited.wait()
                     break
             # The program may be gone while something it started lives on in its group.
             self.signal(signal.SIGKILL)
 
-    async def lost(self, cause: str = "it closed its output but did not exit") -> ConnectionLostError:
+    async def lost(self, cause: str) -> ConnectionLostError:
         """What to say of a connection that broke off: how the program ended, or `cause` when it did not."""
-        code: int | None = None
         with anyio.move_on_after(GRACE):
-            code = await self.process.wait()
+            await self.exited.wait()
             await self._drained.wait()
-        return ConnectionLostError(cause if code is None else _how_it_ended(code), detail=self.stderr_tail)
-
-    async def drain_stderr(self, on_stderr: Callable[[bytes], None] | None) -> None:
-        """Read stderr to its end. Runs beside the program for as long as it lasts."""
-        stderr = self.process.stderr
-        try:
-            if stderr is not None:
-                while True:
-                    chunk = await stderr.receive(READ_SIZE)
-                    self._tail.feed(chunk)
-                    if on_stderr is not None:
-                        on_stderr(chunk)
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-            pass
-        finally:
-            self._drained.set()
+        return self._loss(cause)
 
     def signal(self, sign: signal.Signals) -> None:
         """Signal its process group; nothing happens when that is gone."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, sign)
+
+    # what asyncio says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It was started."""
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+        self.pid = transport.get_pid()
+        stdin, stdout = transport.get_pipe_transport(0), transport.get_pipe_transport(1)
+        self.stdin = stdin if isinstance(stdin, asyncio.WriteTransport) else None
+        self._stdout = stdout if isinstance(stdout, asyncio.ReadTransport) else None
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """It wrote something."""
+        if fd == STDOUT:
+            if self.on_stdout is not None:
+                self.on_stdout(data)
+            return
+        self._tail.feed(data)
+        if self._on_stderr is not None:
+            self._on_stderr(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """A pipe has ended."""
+        if fd in self._ended:
+            return
+        self._ended.add(fd)
+        if fd == STDERR:
+            self._drained.set()
+        else:
+            self._cause = self._cause or f"it closed its {'input' if fd == STDIN else 'output'} but did not exit"
+        self._look_for_the_end()
+
+    def process_exited(self) -> None:
+        """It has ended."""
+        self.exited.set()
+        self._look_for_the_end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """All pipes have ended, and it has."""
+        self._drained.set()
+
+    def pause_writing(self) -> None:
+        """It does not read as fast as we write. What waits is bounded by the calls in flight."""
+
+    def resume_writing(self) -> None:
+        """It has read what waited."""
+
+    def _look_for_the_end(self) -> None:
+        """Tell of the end once all of it is known; some of it may never come.
+
+        Something that it started may keep its pipes open, and one that closes its output may stay.
+        """
+        if self.on_gone is None:
+            return
+        if self.exited.is_set() and {STDOUT, STDERR} <= self._ended:
+            self._tell()
+        elif self._last_wait is None and (self.exited.is_set() or self._cause):
+            self._last_wait = asyncio.get_running_loop().call_later(GRACE, self._tell)
+
+    def _tell(self) -> None:
+        if self._last_wait is not None:
+            self._last_wait.cancel()
+        if self.on_gone is not None:
+            on_gone, self.on_gone = self.on_gone, None
+            on_gone(self._loss(self._cause))
+
+    def _loss(self, cause: str) -> ConnectionLostError:
+        code = self.returncode
+        return ConnectionLostError(cause if code is None else _how_it_ended(code), detail=self.stderr_tail)
+
+    def close(self) -> None:
+        """Let go of the pipes."""
+        if self._last_wait is not None:
+            self._last_wait.cancel()
+        if self._transport is not None:
+            self._transport.close()
 
 
 @asynccontextmanager
@@ -149,9 +236,11 @@ async def child(
     Raises:
         ConnectError: The program could not be started.
     """
+    started = Child(StderrTail(secrets), on_stderr)
     try:
-        process = await anyio.open_process(
-            list(command),
+        await asyncio.get_running_loop().subprocess_exec(
+            lambda: started,
+            *command,
             stdin=PIPE if piped else DEVNULL,
             stdout=PIPE if piped else DEVNULL,
             stderr=PIPE,
@@ -163,16 +252,12 @@ async def child(
         )
     except OSError as error:
         raise ConnectError(f"Could not start {command[0]}: {error.strerror or error}") from error
-    started = Child(process, StderrTail(secrets))
     try:
-        async with beside() as group:
-            group.start_soon(started.drain_stderr, on_stderr)
-            yield started
+        yield started
     finally:
-        with anyio.CancelScope(shield=True):
-            if process.returncode is None:
-                await started.end()
-            await process.aclose()
+        if not started.exited.is_set():
+            await started.end()
+        started.close()
 
 
 def _how_it_ended(code: int | None) -> str:

@@ -169,8 +169,8 @@ async def _reached(
                     return await stack.enter_async_context(opening)
             except ConnectError as error:  # the path of a socket is there a moment before it can be connected to
                 problem = f" ({error})"
-            if server.process.returncode is not None:
-                raise await server.lost()
+            if server.exited.is_set():
+                raise await server.lost("it ended")
             await anyio.sleep(LOOK_AGAIN)
     words = f"\nLast words of the server:\n{server.stderr_tail}" if server.stderr_tail else ""
     raise ConnectError(f"The app-server did not listen within {UP_WITHIN:g} s{problem}.{words}")
@@ -180,5 +180,5 @@ async def _end(server: Child) -> None:
     with anyio.CancelScope(shield=True):
         server.signal(signal.SIGTERM)
         with anyio.move_on_after(DRAIN):
-            await server.process.wait()
+            await server.exited.wait()
     await server.end(signal.SIGTERM)

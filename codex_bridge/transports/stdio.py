@@ -1,84 +1,103 @@
 """An app-server as our child process, one message a line on its pipes."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from signal import SIGTERM
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream
 
-from codex_bridge.errors import OversizedMessageError
+from codex_bridge.errors import ConnectionLostError, OversizedMessageError, TransportError
 from codex_bridge.rpc import MESSAGE_LIMIT, LineFramer, MessageTooLargeError
-from codex_bridge.transports.child import READ_SIZE, Child, child
-from harness.tasks import beside
+from codex_bridge.transports.child import Child, child
 
 
 class StdioTransport:
     """The client's end of a running child; make one with `spawned`."""
 
     def __init__(self, server: Child, *, limit: int) -> None:
-        if server.process.stdin is None or server.process.stdout is None:
-            raise ValueError("the process must have pipes for stdin and stdout")
         self.name = f"stdio (process {server.pid})"
         self.pid = server.pid
         self._server = server
-        self._stdin: ByteSendStream = server.process.stdin
-        self._stdout: ByteReceiveStream = server.process.stdout
         self._limit = limit
         self._framer = LineFramer(limit=limit)
+        self._hear: Callable[[list[bytes]], None] = self._keep
+        self._end: Callable[[TransportError], None] | None = None
+        self._kept: list[bytes] = []
+        self._error: TransportError | None = None
+        self._news = anyio.Event()
         self._closed = False
-        self._oversized = False
-        self._ended = anyio.Event()
+        server.on_stdout, server.on_gone = self._take, self._lose
 
     @property
     def stderr_tail(self) -> str:
         """The masked last words of the server, at most 1 KB."""
         return self._server.stderr_tail
 
+    def attach(self, hear: Callable[[list[bytes]], None], end: Callable[[TransportError], None]) -> None:
+        """Hand over messages as they come; see `DirectTransport.attach`."""
+        self._hear, self._end = hear, end
+        if self._kept:
+            hear(self._kept)
+            self._kept = []
+        if self._error is not None:
+            end(self._error)
+
+    def write(self, message: bytes) -> None:
+        """Send one whole message; see `DirectTransport.write`."""
+        if self._error is None and not self._closed and self._server.stdin is not None:
+            self._server.stdin.write(message + b"\n")
+
     async def send(self, message: bytes) -> None:
         """Send one whole message; see `Transport.send`."""
-        try:
-            await self._stdin.send(message + b"\n")
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-            raise await self._server.lost() from None
+        if self._error is None and self._closed:
+            self._error = await self._server.lost("it was closed")
+        if isinstance(self._error, ConnectionLostError):
+            raise self._error
+        if self._error is not None:
+            raise ConnectionLostError(str(self._error))
+        self.write(message)
 
     async def receive(self) -> list[bytes]:
         """Wait for the next messages; see `Transport.receive`."""
-        while True:
-            if self._oversized:
-                raise OversizedMessageError(self._limit)
-            try:
-                chunk = await self._stdout.receive(READ_SIZE)
-            except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-                self._ended.set()
-                raise await self._server.lost() from None
-            try:
-                lines = self._framer.feed(chunk)
-            except MessageTooLargeError:
-                self._oversized = True
-                await self.aclose()
-                continue
-            if lines:
-                return lines
+        while not self._kept:
+            if self._error is not None:
+                raise self._error
+            self._news = anyio.Event()
+            await self._news.wait()
+        messages, self._kept = self._kept, []
+        return messages
 
     async def aclose(self) -> None:
         """Close stdin, wait, terminate the group, wait, kill the group: at most three times `child.GRACE`."""
         if self._closed:
             return
         self._closed = True
-        with anyio.CancelScope(shield=True):
-            with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                await self._stdin.aclose()
+        self._server.hang_up()
         await self._server.end(None, SIGTERM)
 
-    async def notice_exit(self) -> None:
-        """End `receive` when the server is gone although something it started keeps its stdout open."""
-        await self._server.process.wait()
-        with anyio.move_on_after(self._server.grace):
-            await self._ended.wait()
+    def _take(self, chunk: bytes) -> None:
+        if self._error is not None:
             return
-        await self._stdout.aclose()
+        try:
+            lines = self._framer.feed(chunk)
+        except MessageTooLargeError:
+            self._server.hold()
+            self._lose(OversizedMessageError(self._limit))
+            return
+        if lines:
+            self._hear(lines)
+
+    def _keep(self, messages: list[bytes]) -> None:
+        self._kept += messages
+        self._news.set()
+
+    def _lose(self, error: TransportError) -> None:
+        if self._error is None:
+            self._error = error
+            self._news.set()
+            if self._end is not None:
+                self._end(error)
 
 
 @asynccontextmanager
@@ -104,9 +123,7 @@ async def spawned(
     """
     async with child(command, env=env, cwd=cwd, secrets=secrets) as server:
         transport = StdioTransport(server, limit=limit)
-        async with beside() as group:
-            group.start_soon(transport.notice_exit)
-            try:
-                yield transport
-            finally:
-                await transport.aclose()
+        try:
+            yield transport
+        finally:
+            await transport.aclose()

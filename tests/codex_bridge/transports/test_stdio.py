@@ -77,12 +77,40 @@ async def test_a_lost_child_is_reported_with_how_it_ended_and_its_last_words(lea
 
 
 @pytest.mark.usefixtures("short_grace")
-async def test_a_child_that_closes_its_output_and_stays_is_a_lost_one() -> None:
-    program = "import os, sys; os.close(1); sys.stdin.read()"
+@pytest.mark.parametrize(
+    ("closes", "cause"),
+    [
+        ("1", "it closed its output but did not exit"),
+        ("2, 1", "it closed its output but did not exit"),
+        ("0", "it closed its input but did not exit"),
+    ],
+)
+async def test_a_child_that_closes_its_pipes_and_stays_is_a_lost_one(closes: str, cause: str) -> None:
+    program = f"import os, signal; [os.close(each) for each in ({closes},)]; signal.pause()"
     with anyio.fail_after(LIMIT):
         async with spawned([*PYTHON, program], env={}) as transport:
-            with pytest.raises(ConnectionLostError, match="it closed its output but did not exit"):
+            with pytest.raises(ConnectionLostError) as lost:
                 await transport.receive()
+    assert lost.value.cause == cause
+
+
+@pytest.mark.usefixtures("short_grace")
+async def test_what_was_said_before_somebody_listens_is_heard_and_the_end_too() -> None:
+    heard: list[list[bytes]] = []
+    ends: list[TransportError] = []
+    with anyio.fail_after(LIMIT):
+        async with spawned([*PYTHON, "print('first', flush=True); input(); print('second')"], env={}) as transport:
+            while not heard:
+                await anyio.lowlevel.checkpoint()
+                transport.attach(heard.append, ends.append)
+            transport.write(b"go on")
+            while not ends:
+                await anyio.lowlevel.checkpoint()
+            transport.write(b"to nobody")
+            late: list[TransportError] = []
+            transport.attach(heard.append, late.append)
+    assert (heard, late) == ([[b"first"], [b"second"]], ends)
+    assert str(ends[0]) == "The Codex app-server connection was lost: it exited with status 0"
 
 
 @pytest.mark.usefixtures("short_grace")
