@@ -7,6 +7,7 @@ from codex_bridge.children import Children
 from codex_bridge.commands import Commands
 from codex_bridge.ledger import State
 from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.notifications import ThreadTokenUsage
 
 
 class AtWork:
@@ -19,7 +20,9 @@ class AtWork:
     def __init__(self, login: str) -> None:
         self.turns: dict[str, CodexTurn] = {}
         """By the thread that they run on."""
-        self.children: Children[CodexTurn] = Children(self.turn_of, login)
+        self.counted: dict[str, ThreadTokenUsage] = {}
+        """The last count of tokens of each thread: a server repeats it under the id of the next turn."""
+        self.children: Children[CodexTurn] = Children(self.turn_of, login, self.counted)
         self.commands = Commands()
 
     @property
@@ -32,6 +35,13 @@ class AtWork:
         turns = self.turns.values()
         return next((turn for turn in turns if turn.ledger is not None and turn.ledger.turn_id == turn_id), None)
 
+    def recount(self, thread_id: str, counted: ThreadTokenUsage | None) -> None:
+        """A thread went back to where this was its last count."""
+        if counted is None:
+            self.counted.pop(thread_id, None)
+        else:
+            self.counted[thread_id] = counted
+
     def outlasts(self, turn: CodexTurn, thread_id: str) -> bool:
         """Whether something of a conversation goes on after its turns: a revert ends its commands (measured)."""
         return self.commands.any_on(thread_id) or self.children.work_for(lambda parent: parent.key == turn.key)
@@ -41,6 +51,7 @@ class AtWork:
 
         Of a turn that Codex has not confirmed, whoever began it finds out whether it runs.
         """
+        self.counted.clear()
         self.children.lose()
         self.commands.lose()
         return [turn for turn in self.turns.values() if turn.ledger is None or turn.ledger.state is not State.OPENING]

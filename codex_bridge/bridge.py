@@ -48,6 +48,7 @@ from codex_bridge.wire.notifications import (
     ItemCompleted,
     ItemStarted,
     ThreadClosed,
+    TokenUsageUpdated,
     TurnEnded,
     Warned,
     Wire,
@@ -325,6 +326,7 @@ class CodexHarness:
         match wire:
             case ThreadClosed(thread_id=thread_id):
                 self._at_work.commands.end(thread_id)
+                self._at_work.counted.pop(thread_id, None)
                 connection = self._servers.current
                 if connection is not None and (key := connection.key_of(thread_id)) is not None:
                     del connection.threads[key]
@@ -340,6 +342,8 @@ class CodexHarness:
                     self._on_compaction(wire.thread_id)
 
     def _on_thread(self, thread: str, wire: Wire) -> None:
+        if isinstance(wire, TokenUsageUpdated):
+            self._at_work.counted[thread] = wire.token_usage
         turn = self._at_work.turns.get(thread)
         if turn is not None and turn.ledger is not None:
             events = turn.ledger.see(wire)
@@ -370,7 +374,8 @@ class CodexHarness:
                 else:
                     turn.outgrown = self._strain.see(turn.key, result, summary_failed=ledger.summary_failed)
                 if turn.outgrown and result.error and not self._may_begin_anew(turn, events):
-                    return (Finished(replace(result, error=f"{result.error} {MOVES_ON}")),)
+                    told_so = Finished(replace(result, error=f"{result.error} {MOVES_ON}"))
+                    return [told_so if each is event else each for each in events]
         return events
 
     def _may_begin_anew(self, turn: CodexTurn, events: Iterable[TurnEvent]) -> bool:

@@ -5,11 +5,12 @@ turns name the turn that they go back to (`rootTurnId`, measured on both version
 that it says is taken for its parent's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from codex_bridge.ledger import TurnLedger
-from codex_bridge.wire.notifications import TurnBegan, Wire
+from codex_bridge.wire.notifications import ThreadTokenUsage, TurnBegan, Wire
 from harness.lean_values import dataclass
 from harness.turns import EndedBy, Finished, SubagentFinished, SubagentStarted
 
@@ -30,10 +31,17 @@ class Children(Generic[ParentT]):
     Args:
         parent_of: Finds the turn with an id of the server's; None for a turn that is none of ours.
         login: The command that signs in again, for a subagent that fails for want of it.
+        counted: The last count of each thread.
     """
 
-    def __init__(self, parent_of: Callable[[str], ParentT | None], login: str) -> None:
+    def __init__(
+        self,
+        parent_of: Callable[[str], ParentT | None],
+        login: str,
+        counted: Mapping[str, ThreadTokenUsage] = MappingProxyType({}),
+    ) -> None:
         self._login = login
+        self._counted = counted
         self._parent_of = parent_of
         self._at_work: dict[str, Child[ParentT]] = {}
 
@@ -75,7 +83,8 @@ class Children(Generic[ParentT]):
         parent = known.parent if parent is None and known is not None else parent
         if parent is None or (known is not None and known.ledger.turn_id == began.turn.id):  # or told of it already
             return None
-        ledger = TurnLedger(began.thread_id, self._login, EndedBy.ITSELF)  # or by the agent that it works for
+        # It ends by itself, or by the agent that it works for.
+        ledger = TurnLedger(began.thread_id, self._login, EndedBy.ITSELF, self._counted.get(began.thread_id))
         ledger.accept(began.turn)
         ledger.see(began)
         self._at_work[began.thread_id] = Child(parent, ledger)

@@ -107,6 +107,8 @@ class Running:
         units = turn.ledger.units if turn.ledger is not None else 0
         if result.turn and allowed(result, *saved_by_revert(turn.lanes, before.said, thread.context_round, units)):
             turn.vanished = await self._take_back(connection, thread, result, before)
+            if turn.vanished and turn.ledger is not None:
+                self._at_work.recount(result.conversation, turn.ledger.counted_before)
 
     async def _run_once(self, turn: CodexTurn) -> tuple[OpenThread, Holds]:
         """Begin the turn; gives its thread, and what that held before."""
@@ -202,7 +204,9 @@ class Running:
         return ""
 
     async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
-        ledger = turn.ledger = TurnLedger(thread.opened.thread.id, self._login)
+        thread_id = thread.opened.thread.id
+        counted = self._at_work.counted.get(thread_id)
+        ledger = turn.ledger = TurnLedger(thread_id, self._login, counted=counted)
         self._at_work.turns[ledger.thread_id] = turn
         self._watching.reopen(turn)
         if turn.compacts:

@@ -36,8 +36,8 @@ class Played:
 
 
 def ended(thread: str, turn: str, text: str, outcome: Outcome = Outcome.ANSWERED) -> TurnResult:
-    usage = Usage(10, 4, 2, 1) if text else Usage()
-    return TurnResult(outcome, text, conversation=thread, turn=turn, usage=usage)
+    usage, used = (Usage(10, 4, 2, 1), 12) if text else (Usage(), None)
+    return TurnResult(outcome, text, conversation=thread, turn=turn, usage=usage, context_used=used)
 
 
 def test_a_subagent_is_told_of_to_the_turn_that_its_own_goes_back_to() -> None:

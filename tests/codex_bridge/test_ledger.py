@@ -1,7 +1,9 @@
 """The ledger fed by hand: what reaches the gateway, in which order, and what never does."""
 
 import tracemalloc
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from codex_bridge.failures import OTHER, sentence
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.rpc import JsonObject, Notified
-from codex_bridge.wire.notifications import Delta, Stream, read
+from codex_bridge.wire.notifications import Delta, Stream, ThreadTokenUsage, read
 from codex_bridge.wire.requests import Turn, TurnError
 from harness.turns import (
     Command,
@@ -19,17 +21,20 @@ from harness.turns import (
     CommandStarted,
     Commentary,
     Compacted,
+    CompactionStarted,
     EndedBy,
     Evidence,
     Failure,
     FileChange,
     FilesChanged,
+    FilesChanging,
     Finished,
     Notice,
     Outcome,
     PlanChanged,
     PlanStep,
     Reasoning,
+    Silence,
     TextDelta,
     TextRetracted,
     ToolFinished,
@@ -53,8 +58,8 @@ USAGE: dict[str, Any] = {
 class Played:
     """A ledger and everything it said."""
 
-    def __init__(self, *, accepted: bool = True) -> None:
-        self.ledger = TurnLedger("t", "log in")
+    def __init__(self, *, accepted: bool = True, counted: ThreadTokenUsage | None = None) -> None:
+        self.ledger = TurnLedger("t", "log in", counted=counted)
         self.events: list[TurnEvent] = []
         if accepted:
             self.accept()
@@ -79,6 +84,10 @@ class Played:
         self.see("turn/completed", turn={"id": "u", "status": status, "items": [], **turn})
         assert isinstance(self.events[-1], Finished)
         return self.events[-1].result
+
+
+def ended(status: str) -> Notified:
+    return Notified("turn/completed", {"threadId": "t", "turn": {"id": "u", "status": status, "items": []}})
 
 
 def result(
@@ -110,12 +119,61 @@ def test_notifications_that_come_before_the_answer_to_turn_start_are_taken_in_wi
     assert played.end() == result(Outcome.ANSWERED, "Quick.")
 
 
+def test_the_pieces_of_a_text_that_come_early_are_joined_and_what_commands_print_is_bounded() -> None:
+    played = Played(accepted=False)
+    for _ in range(1_000):
+        played.see("item/agentMessage/delta", itemId="m", delta="ab")
+        played.see("item/commandExecution/outputDelta", itemId="c", delta="x" * 10_000)
+    played.accept()
+    said, printed = played.events
+    assert said == TextDelta("m", "ab" * 1_000)
+    assert isinstance(printed, CommandOutput)
+    assert len(printed.text) == 1_040_000
+    whole = "x" * 2_000_000
+    played.item("completed", "commandExecution", id="c", command="yes", status="completed", aggregatedOutput=whole)
+    assert CommandOutput("c", whole, whole=True) in played.events
+
+
+def test_the_turn_that_began_last_is_followed_when_the_answer_to_turn_start_is_lost() -> None:
+    played = Played(accepted=False)
+    for turn in ("earlier", "u"):
+        played.see("turn/started", turn={"id": turn})
+        played.see("item/agentMessage/delta", turnId=turn, itemId=f"m of {turn}", delta="Hm.")
+    played.events += played.ledger.adopt()
+    assert (played.ledger.turn_id, played.events) == ("u", [TextDelta("m of u", "Hm.")])
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [("completed", Outcome.ANSWERED), ("failed", Outcome.FAILED), ("interrupted", Outcome.INTERRUPTED)],
+)
+def test_a_turn_that_is_over_when_turn_start_is_answered_ends_with_the_answer(status: str, outcome: Outcome) -> None:
+    """A8: no turn/completed follows."""
+    played = Played(accepted=False).see("item/agentMessage/delta", itemId="m", delta="Quick.")
+    final = {"type": "agentMessage", "id": "m", "text": "Quick."}
+    played.events += played.ledger.accept(Turn.model_validate({"id": "u", "status": status, "items": [final]}))
+    assert played.events[0] == TextDelta("m", "Quick.")
+    assert isinstance(last := played.events[-1], Finished)
+    assert (last.result.outcome, last.result.text, len(played.events)) == (outcome, "Quick.", 2)
+    played.see("turn/completed", turn={"id": "u", "status": "completed", "items": []})
+    assert len(played.events) == 2
+
+
+def test_a_turn_that_ended_before_turn_start_was_answered_ends_once() -> None:
+    """A8."""
+    played = Played(accepted=False).say("m", "Quick.")
+    played.see("turn/completed", turn={"id": "u", "status": "completed", "items": []})
+    played.events += played.ledger.accept(Turn.model_validate({"id": "u", "status": "failed", "items": []}))
+    assert played.events == [TextDelta("m", "Quick."), Finished(result(Outcome.ANSWERED, "Quick."))]
+
+
 def test_another_turn_of_the_thread_neither_speaks_nor_ends_ours() -> None:
     played = Played()
     played.see("item/agentMessage/delta", turnId="other", itemId="m", delta="wrong")
     played.see("turn/completed", turn={"id": "other", "status": "completed", "items": []})
     played.see("thread/tokenUsage/updated", turnId="other", tokenUsage={"last": USAGE, "total": USAGE})
     assert (played.events, played.ledger.state) == ([], State.RUNNING)
+    assert played.say("m", "Right.").end().usage == Usage()
 
 
 def test_what_the_server_says_twice_counts_once() -> None:
@@ -147,6 +205,7 @@ def test_what_the_server_says_twice_counts_once() -> None:
     assert last.result == replace(
         result(Outcome.ANSWERED, "Done."),
         usage=Usage(20, 8, 4, 2),
+        context_used=12,
         evidence=Evidence(commands=(Command("ls"),), changes=("a",), tools=("s.x",), children=1, messages=1),
         compacted=True,
     )
@@ -167,7 +226,7 @@ def test_an_answer_whose_pieces_came_twice_is_right_at_the_end() -> None:
         played.see("item/agentMessage/delta", itemId="m", delta="Ha")
     played.item("completed", "agentMessage", id="m", text="Ha")
     assert played.end() == result(Outcome.ANSWERED, "Ha")
-    assert played.events[:-1] == [TextDelta("m", "Ha")] * 2
+    assert played.events[:-1] == [*[TextDelta("m", "Ha")] * 2, TextRetracted("m"), TextDelta("m", "Ha")]
 
 
 def test_commentary_is_never_the_answer() -> None:
@@ -219,7 +278,7 @@ def test_the_end_may_bring_a_message_that_was_never_streamed() -> None:
 
 def test_a_turn_without_words_is_empty() -> None:
     """T08 e."""
-    assert Played().end() == result(Outcome.EMPTY, "")
+    assert Played().end() == replace(result(Outcome.EMPTY, ""), silence=Silence.NOTHING)
 
 
 def test_a_failure_is_one_sentence_and_the_providers_words_go_to_the_log() -> None:
@@ -246,7 +305,7 @@ def test_usage_adds_up_over_the_model_requests_of_a_turn() -> None:
     played = Played()
     for _ in range(2):
         played.see("thread/tokenUsage/updated", tokenUsage={"last": USAGE, "total": {}, "modelContextWindow": 1000})
-    assert played.events == [UsageCounted(Usage(10, 4, 2, 1), 1000), UsageCounted(Usage(20, 8, 4, 2), 1000)]
+    assert played.events == [UsageCounted(Usage(10, 4, 2, 1), 1000, 12), UsageCounted(Usage(20, 8, 4, 2), 1000, 12)]
     assert played.end().usage == Usage(20, 8, 4, 2)
 
 
@@ -271,6 +330,7 @@ def test_work_is_told_with_its_outcome() -> None:
         CommandStarted("c", "ls", "/w"),
         CommandOutput("c", "a.txt\n"),
         CommandFinished("c", "ls", "failed", 2),
+        FilesChanging("f", (FileChange("/w/a", "add", "+a"),)),
         FilesChanged("f", "completed", (FileChange("/w/a", "add", "+a"),)),
         ToolStarted("d", "openclaw.message"),
         ToolFinished("d", "openclaw.message", succeeded=False),
@@ -278,10 +338,159 @@ def test_work_is_told_with_its_outcome() -> None:
         ToolFinished("p", "crm.find", succeeded=True),
         Reasoning("r", "Hm."),
         PlanChanged((PlanStep("look", "completed"),)),
+        CompactionStarted("k"),
         Compacted("k"),
         Notice("Long thread."),
         Notice("b answers in place of a."),
     ]
+
+
+def test_an_end_without_a_beginning_is_told_as_both() -> None:
+    played = Played()
+    played.item("completed", "commandExecution", id="c", command="ls", cwd="/w", status="completed", exitCode=0)
+    played.item("completed", "mcpToolCall", id="p", server="crm", tool="find", status="completed")
+    played.item("completed", "webSearch", id="w", query="tides")
+    played.item("started", "commandExecution", id="c", command="ls", cwd="/w", status="inProgress")  # late
+    assert played.events == [
+        CommandStarted("c", "ls", "/w"),
+        CommandFinished("c", "ls", "completed", 0),
+        ToolStarted("p", "crm.find"),
+        ToolFinished("p", "crm.find", succeeded=True),
+        ToolStarted("w", "web_search"),
+        ToolFinished("w", "web_search", succeeded=True),
+    ]
+
+
+ENDS: dict[str, Callable[[TurnLedger], Iterable[TurnEvent]]] = {
+    **{status: partial(TurnLedger.see, wire=read(ended(status))) for status in ("completed", "interrupted", "failed")},
+    "lost": lambda ledger: ledger.lose("Codex is gone."),
+    "down": lambda ledger: ledger.fail("Down.", failure=Failure.SHUTDOWN),
+    "stopped": TurnLedger.stop,
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_began_and_never_ended_is_told_as_over_with_the_turn(end: str) -> None:
+    """An item that began may never complete (protocol reference, 4), and nobody should wait for it."""
+    played = Played()
+    change = {"path": "/w/a", "kind": {"type": "add"}, "diff": "+a"}
+    played.item("started", "commandExecution", id="c", command="sleep 60", cwd="/w", status="inProgress")
+    played.item("started", "fileChange", id="f", status="inProgress", changes=[change])
+    played.item("started", "dynamicToolCall", id="d", tool="send", status="inProgress")
+    played.item("started", "contextCompaction", id="k")
+    played.item("started", "dynamicToolCall", id="over", tool="look", status="inProgress")
+    played.item("completed", "dynamicToolCall", id="over", tool="look", status="completed")
+    *left, last = ENDS[end](played.ledger)
+    assert left == [
+        # It outlives its turn, and not its server (measured).
+        CommandFinished("c", "sleep 60", "unknown" if end in ("lost", "down") else "running", None),
+        FilesChanged("f", "unknown", (FileChange("/w/a", "add", "+a"),)),
+        ToolFinished("d", "send", None),
+        Compacted("k", succeeded=False),
+    ]
+    assert isinstance(last, Finished)
+    assert not last.result.compacted
+
+
+@pytest.mark.parametrize(
+    ("pieces", "aggregated", "told"),
+    [
+        ([], "hi\n", [CommandOutput("c", "hi\n", whole=True)]),
+        (["a\n", "b\n"], "a\nb\n", [CommandOutput("c", "a\n"), CommandOutput("c", "b\n")]),
+        (["END\n"], "lots\nEND\n", [CommandOutput("c", "END\n"), CommandOutput("c", "lots\nEND\n", whole=True)]),
+        (["a\n"], None, [CommandOutput("c", "a\n")]),
+        ([], "", []),
+    ],
+)
+def test_the_output_of_a_command_is_told_to_the_end_also_where_no_piece_of_it_came(
+    pieces: list[str], aggregated: str | None, told: list[TurnEvent]
+) -> None:
+    """Both versions stream nothing of what a command prints in its first moments."""
+    played = Played()
+    command: dict[str, Any] = {"id": "c", "command": "x", "cwd": "/w", "status": "inProgress"}
+    played.item("started", "commandExecution", **command)
+    for piece in pieces:
+        played.see("item/commandExecution/outputDelta", itemId="c", delta=piece)
+    played.item("completed", "commandExecution", **{**command, "status": "completed", "aggregatedOutput": aggregated})
+    assert played.events == [CommandStarted("c", "x", "/w"), *told, CommandFinished("c", "x", "completed", None)]
+
+
+def test_text_that_turns_out_to_be_commentary_is_taken_back_and_told_as_that() -> None:
+    """Both versions tell the phase with the end when the provider does (measured)."""
+    played = Played().item("started", "agentMessage", id="m", text="", phase=None)
+    played.see("item/agentMessage/delta", itemId="m", delta="Need to look")
+    played.item("completed", "agentMessage", id="m", text="Need to look.", phase="commentary")
+    assert played.events == [TextDelta("m", "Need to look"), TextRetracted("m"), Commentary("m", "Need to look.")]
+    assert played.end() == replace(result(Outcome.EMPTY, ""), silence=Silence.COMMENTARY)
+
+
+def test_commentary_that_turns_out_to_be_the_answer_is_told_as_that() -> None:
+    played = Played().item("started", "agentMessage", id="m", text="", phase="commentary")
+    played.see("item/agentMessage/delta", itemId="m", delta="Two")
+    played.item("completed", "agentMessage", id="m", text="Two files.", phase="final_answer")
+    assert played.events == [Commentary("m", "Two"), TextDelta("m", "Two files.")]
+    assert played.end().text == "Two files."
+
+
+def test_a_reader_of_the_pieces_has_the_whole_text_whatever_of_it_was_streamed() -> None:
+    played = Played()
+    played.item("completed", "agentMessage", id="a", text="Never streamed.")
+    played.see("item/agentMessage/delta", itemId="b", delta="Half")
+    played.item("completed", "agentMessage", id="b", text="Half of it.")
+    played.see("item/agentMessage/delta", itemId="b", delta=" late")
+    played.item("completed", "agentMessage", id="c", text="Working", phase="commentary")
+    assert played.events == [
+        TextDelta("a", "Never streamed."),
+        TextDelta("b", "Half"),
+        TextDelta("b", " of it."),
+        Commentary("c", "Working"),
+    ]
+    assert played.end().text == "Half of it."
+
+
+@pytest.mark.parametrize(
+    ("kinds", "silence"),
+    [
+        ([], Silence.NOTHING),
+        (["reasoning"], Silence.REASONING),
+        (["reasoning", "commentary"], Silence.COMMENTARY),
+        (["reasoning", "commentary", "plan"], Silence.PLAN),
+        (["reasoning", "commentary", "plan", "webSearch"], Silence.TOOLS),
+        (["commandExecution"], Silence.TOOLS),
+    ],
+)
+def test_an_answerless_turn_says_what_it_did_instead(kinds: list[str], silence: Silence) -> None:
+    """A13."""
+    played = Played()
+    for kind in kinds:
+        if kind == "commentary":
+            played.say("m", "Looking.", "commentary")
+        else:
+            played.item("completed", kind, id=kind, text="", command="ls")
+    ended = played.end()
+    assert (ended.outcome, ended.text, ended.silence) == (Outcome.EMPTY, "", silence)
+
+
+def test_a_compaction_leaves_the_size_unknown_until_somebody_counts() -> None:
+    """K4."""
+    played = Played()
+    played.see("thread/tokenUsage/updated", tokenUsage={"last": USAGE, "total": USAGE, "modelContextWindow": 1000})
+    played.item("completed", "contextCompaction", id="k")
+    assert played.events[-1] == UsageCounted(Usage(10, 4, 2, 1), 1000, None)
+    ended = played.end()
+    assert (ended.context_used, ended.context_window, ended.usage) == (None, 1000, Usage(10, 4, 2, 1))
+
+
+def test_the_last_count_of_the_turn_before_is_not_counted_again() -> None:
+    """Codex repeats it under the id of the next turn (measured, in a compaction and in a failure)."""
+    before = ThreadTokenUsage.model_validate({"last": USAGE, "total": USAGE, "modelContextWindow": 1000})
+    for known in (before, None):
+        played = Played(counted=known)
+        if known is None:  # a thread that was resumed, which tells its last count then, perhaps after our request
+            played.see("thread/tokenUsage/updated", turnId="earlier", tokenUsage={"last": USAGE, "total": USAGE})
+        played.see("thread/tokenUsage/updated", tokenUsage={"last": USAGE, "total": USAGE})
+        assert played.events == []
+        assert played.end().usage == Usage()
 
 
 @pytest.mark.parametrize(
@@ -348,7 +557,7 @@ def counted(played: Played) -> Played:
 
 
 def lost(played: Played) -> tuple[Outcome, str]:
-    (ended,) = played.ledger.lose("Codex stopped.")
+    *_, ended = played.ledger.lose("Codex stopped.")
     assert isinstance(ended, Finished)
     return ended.result.outcome, ended.result.text
 
@@ -379,7 +588,7 @@ def test_a_message_after_which_more_may_come_is_no_answer_when_the_server_goes(p
 def test_a_turn_that_was_being_stopped_when_the_server_went_is_stopped() -> None:
     played = Played()
     played.ledger.will_end(EndedBy.PERSON)
-    (ended,) = played.ledger.lose("Codex stopped.")
+    *_, ended = played.ledger.lose("Codex stopped.")
     assert ended == Finished(TurnResult(Outcome.INTERRUPTED, "", conversation="t", turn="u", ended_by=EndedBy.PERSON))
 
 
@@ -397,7 +606,8 @@ def test_what_codex_has_written_down_of_a_turn_ends_it(accepted: bool) -> None:
 def test_what_codex_has_written_down_of_an_unfinished_turn_is_kept_when_it_is_lost() -> None:
     played = Played()
     said = {"type": "agentMessage", "id": "m", "text": "Let me look."}
-    assert played.ledger.recall(Turn.model_validate({"id": "u", "status": "interrupted", "items": [said]})) == []
+    recalled = played.ledger.recall(Turn.model_validate({"id": "u", "status": "interrupted", "items": [said]}))
+    assert recalled == [TextDelta("m", "Let me look.")]
     assert lost(played) == (Outcome.LOST, "Let me look.")
 
 

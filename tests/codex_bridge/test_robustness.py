@@ -31,8 +31,9 @@ async def ask(harness: CodexHarness, text: str, *, chat: str = "a") -> TurnResul
     return await harness.start(words(text, chat=chat)).result()
 
 
-def answered(text: str, *, turn: str = "turn_1", usage: Usage | None = None) -> TurnResult:
-    return TurnResult(Outcome.ANSWERED, text, conversation="thr_1", turn=turn, usage=usage or Usage())
+def answered(text: str, *, turn: str = "turn_1", counted: bool = False) -> TurnResult:
+    result = TurnResult(Outcome.ANSWERED, text, conversation="thr_1", turn=turn)
+    return replace(result, usage=ONE_REQUEST, context_used=110, context_window=9000) if counted else result
 
 
 ONE_REQUEST = Usage(input=100, output=10)
@@ -44,7 +45,7 @@ async def test_a_turn_streams_its_answer_and_counts_its_tokens(tmp_path: Path) -
         events = [event async for event in turn.events()]
 
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "pong"
-    assert events[-1] == Finished(answered("pong", usage=ONE_REQUEST))
+    assert events[-1] == Finished(answered("pong", counted=True))
 
 
 @pytest.fixture
@@ -62,8 +63,8 @@ async def test_a_turn_whose_start_was_not_confirmed_is_followed_to_its_answer(tm
         after = await ask(harness, "echo")
 
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "pong"
-    assert events[-1] == Finished(answered("pong", usage=ONE_REQUEST))
-    assert after == answered("pong", turn="turn_2", usage=ONE_REQUEST)
+    assert events[-1] == Finished(answered("pong", counted=True))
+    assert after == answered("pong", turn="turn_2", counted=True)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -133,7 +134,7 @@ async def test_a_notification_that_breaks_something_here_ends_no_connection(
 async def test_an_answer_on_one_long_line_arrives_whole(tmp_path: Path, size: int) -> None:
     async with harness_on_fake(tmp_path) as harness:
         assert await ask(harness, f"large {size}") == answered("x" * size)
-        assert await ask(harness, "echo") == answered("pong", turn="turn_2", usage=ONE_REQUEST)
+        assert await ask(harness, "echo") == answered("pong", turn="turn_2", counted=True)
 
 
 async def test_killing_the_server_in_mid_turn_ends_the_turn_with_an_error_and_the_next_one_works(
@@ -160,7 +161,7 @@ async def test_killing_the_server_in_mid_turn_ends_the_turn_with_an_error_and_th
         failure=Failure.SERVER,
         ended_by=EndedBy.LOSS,
     )
-    assert result == answered("pong", usage=ONE_REQUEST)
+    assert result == answered("pong", counted=True)
     assert [sent.method for sent in again.sent] == ["thread/resume", "turn/start"]
     assert second.pid != first.pid
 
@@ -183,7 +184,7 @@ async def test_what_a_newer_server_says_differently_does_not_cost_the_answer(tmp
     async with harness_on_fake(tmp_path) as harness:
         found = await ask(harness, course)
         assert replace(found, evidence=Evidence()) == answered("still here")
-        assert await ask(harness, "echo") == answered("pong", turn="turn_2", usage=ONE_REQUEST)
+        assert await ask(harness, "echo") == answered("pong", turn="turn_2", counted=True)
 
 
 async def test_a_turn_ends_although_details_of_its_end_have_other_types_than_before(tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ async def test_a_request_that_the_server_repeats_is_answered_once_and_breaks_not
     """A server replays what is still open under the same id when a thread is resumed (protocol reference, 2)."""
     async with harness_on_fake(tmp_path) as harness:
         await ask(harness, "twice ls")
-        assert await ask(harness, "echo") == answered("pong", turn="turn_2", usage=ONE_REQUEST)
+        assert await ask(harness, "echo") == answered("pong", turn="turn_2", counted=True)
 
 
 async def test_a_slow_approval_holds_up_no_other_thread() -> None:
@@ -266,8 +267,8 @@ async def test_one_of_seventeen_running_turns_is_interrupted_at_once_and_the_oth
             await turns[8].interrupt()
             stopped = await turns[8].result()
         assert (stopped.outcome, stopped.text) == (Outcome.INTERRUPTED, "Let me")
-        assert await ask(harness, "echo", chat="another") == TurnResult(
-            Outcome.ANSWERED, "pong", conversation="thr_18", turn="turn_18", usage=ONE_REQUEST
+        assert await ask(harness, "echo", chat="another") == replace(
+            answered("pong", turn="turn_18", counted=True), conversation="thr_18"
         )
         assert [turn.buffer.result for turn in turns if turn is not turns[8]] == [None] * 16
 

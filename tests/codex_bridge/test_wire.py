@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codex_bridge import ledger
+from codex_bridge import ledger, messages, work
 from codex_bridge.cli import login
 from codex_bridge.rpc import Json, JsonObject, Notified
 from codex_bridge.wire import besides
@@ -351,14 +351,14 @@ def test_every_word_that_the_ledger_looks_for_is_one_that_the_models_name() -> N
     models = [*ITEMS.values(), FileUpdate, PatchKind, Turn]
     hints = [hint for model in models for hint in get_type_hints(model, include_extras=True).values()]
     named = {word for hint in hints for word in known_words(hint)}
-    words = words_compared(ledger)
+    words = words_compared(ledger) | words_compared(messages) | words_compared(work)
     assert words == {"commentary", "final_answer", "declined", "completed", "interrupted", "failed"}
     assert words - named == set()
 
 
 def test_every_kind_that_has_a_word_of_ours_is_one_that_the_models_name() -> None:
     actions, accounts = (get_type_hints(model, include_extras=True)["type"] for model in (CommandAction, Account))
-    assert set(ledger.ACTIONS) - known_words(actions) == set()
+    assert set(work.ACTIONS) - known_words(actions) == set()
     assert set(login.KINDS) == known_words(accounts)
 
 

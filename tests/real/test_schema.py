@@ -17,7 +17,6 @@ from codex_bridge.errors import RefusalError
 from codex_bridge.failures import sentence
 from codex_bridge.home import own_home, private_dir
 from codex_bridge.lanes import plan
-from codex_bridge.ledger import CHILDREN
 from codex_bridge.params import OWN_PLAN, ThreadSettings, thread_config
 from codex_bridge.process import UNHEARD, Launch
 from codex_bridge.providers import Provider
@@ -27,6 +26,7 @@ from codex_bridge.wire import besides, requests
 from codex_bridge.wire.notifications import DELTA_FIELDS, DELTAS, NOTIFICATIONS
 from codex_bridge.wire.requests import TurnError
 from codex_bridge.wire.server_requests import ANSWERS, CURRENT_TIME, REQUESTS
+from codex_bridge.work import CHILDREN
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from tests.support.schema import Schema, missing
 from tests.support.words import words_compared

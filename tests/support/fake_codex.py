@@ -25,6 +25,11 @@ class Running:
     thread: str
     turn: str
 
+    @property
+    def number(self) -> int:
+        """Which turn of the server it is."""
+        return int(self.turn.rpartition("_")[2])
+
     def tell(self, method: str, **params: Json) -> Tell:
         """A notification of this turn."""
         return Tell(method, {"threadId": self.thread, "turnId": self.turn, **params})
@@ -64,8 +69,9 @@ Course: TypeAlias = Callable[[Running, str], Iterable[Step]]
 def _echo(turn: Running, words: str) -> Iterable[Step]:
     yield turn.began()
     yield from turn.said(words or "pong")
-    count: JsonObject = {"totalTokens": 110, "inputTokens": 100, "cachedInputTokens": 0, "outputTokens": 10}
-    yield turn.tell("thread/tokenUsage/updated", tokenUsage={"total": count, "last": count, "modelContextWindow": 9000})
+    last: JsonObject = {"totalTokens": 110, "inputTokens": 100, "cachedInputTokens": 0, "outputTokens": 10}
+    total: JsonObject = {"totalTokens": 110 * turn.number}  # it grows with every request
+    yield turn.tell("thread/tokenUsage/updated", tokenUsage={"total": total, "last": last, "modelContextWindow": 9000})
     yield turn.ended()
 
 
