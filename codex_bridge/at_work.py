@@ -42,6 +42,20 @@ class AtWork:
         else:
             self.counted[thread_id] = counted
 
+    def asker(self, thread_id: str, turn_id: str) -> tuple[CodexTurn, str] | None:
+        """The turn that a request of the server concerns, and the subagent that makes it, if it is one's.
+
+        Args:
+            thread_id: The thread of the request.
+            turn_id: Its turn; empty for a request that names none.
+        """
+        turn = self.turns.get(thread_id)
+        if turn is None:
+            parent = self.children.parent_at(thread_id)
+            return None if parent is None else (parent, thread_id)
+        known = turn.ledger.turn_id if turn.ledger is not None else ""
+        return (turn, "") if not turn_id or known in ("", turn_id) else None
+
     def outlasts(self, turn: CodexTurn, thread_id: str) -> bool:
         """Whether something of a conversation goes on after its turns: a revert ends its commands (measured)."""
         return self.commands.any_on(thread_id) or self.children.work_for(lambda parent: parent.key == turn.key)

@@ -62,7 +62,6 @@ from harness.turns import (
     EndedBy,
     Failure,
     Finished,
-    Notice,
     Outcome,
     SubagentFinished,
     Trigger,
@@ -409,7 +408,8 @@ class CodexHarness:
             self._group.start_soon(self._threads.store, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
-        from codex_bridge.questions import reply, tool_call, tool_refusal  # few turns are asked anything
+        from codex_bridge.asks import declined  # few turns are asked anything
+        from codex_bridge.questions import reply, tool_call, tool_refusal
 
         call = tool_call(request)
         if call is None:
@@ -417,8 +417,8 @@ class CodexHarness:
             if answer.notice:
                 notice = mask(answer.notice)
                 logger.warning("%s", notice)
-                if turn := self._at_work.turns.get(answer.thread_id):
-                    turn.buffer.push(Notice(notice))
+                if asker := self._at_work.asker(answer.thread_id, answer.turn_id):
+                    asker[0].push(declined(answer.params, str(request.id), notice, asker[1]))
             return answer.result
         turn = self._at_work.turns.get(call.thread_id)
         if turn is None or turn.ledger is None or turn.ledger.turn_id not in ("", call.turn_id):

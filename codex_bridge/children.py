@@ -58,6 +58,11 @@ class Children(Generic[ParentT]):
                 return child.parent, SubagentFinished(thread_id, event.result)
         return None
 
+    def parent_at(self, thread_id: str) -> ParentT | None:
+        """The turn that a subagent on that thread works for now; None when there is none on it."""
+        child = self._at_work.get(thread_id)
+        return child.parent if child is not None else None
+
     def of(self, parent: ParentT) -> tuple[TurnLedger, ...]:
         """The accounts of those that work for a turn now."""
         return tuple(child.ledger for child in self._at_work.values() if child.parent is parent)

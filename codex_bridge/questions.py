@@ -35,6 +35,10 @@ class Reply:
     result: Json
     thread_id: str = ""
     """The thread that it concerns; empty when it concerns none."""
+    turn_id: str = ""
+    """The turn of it; empty when the request names none."""
+    params: ServerRequestParams | None = None
+    """What was asked, as far as it can be read."""
     notice: str = ""
     """One sentence; empty when there is nothing to tell."""
 
@@ -52,7 +56,9 @@ def reply(request: Requested, now: Callable[[], float]) -> Reply:
     no = refusals().get(request.method)
     if no is None:
         raise RefusalError(METHOD_NOT_FOUND, f"{request.method} is not supported by this client")
-    return Reply(no.to_wire(), thread_id, f"{_what(asked)}, and nobody could be asked, so the answer was no.")
+    turn_id = (asked.turn_id if asked else "") or ""
+    notice = f"{_what(asked)}, and nobody could be asked, so the answer was no."
+    return Reply(no.to_wire(), thread_id, turn_id, asked, notice)
 
 
 def tool_call(request: Requested) -> ToolCall | None:

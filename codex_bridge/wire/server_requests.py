@@ -5,9 +5,9 @@ accident. A method that is not listed here is refused with an error.
 """
 
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from codex_bridge.wire.base import RawJson, RawObject, Received, Sent, Variant
+from codex_bridge.wire.base import OrElse, RawJson, RawObject, Received, Sent, Variant
 
 
 class CommandApproval(Received):
@@ -28,6 +28,7 @@ class FileChangeApproval(Received):
     turn_id: str = ""
     item_id: str = ""
     reason: str | None = None
+    grant_root: str | None = None
 
 
 class PermissionsApproval(Received):
@@ -37,6 +38,7 @@ class PermissionsApproval(Received):
     turn_id: str = ""
     item_id: str = ""
     reason: str | None = None
+    cwd: str | None = None
 
 
 class Elicitation(Received):
@@ -45,6 +47,27 @@ class Elicitation(Received):
     server_name: str
     thread_id: str = ""
     turn_id: str | None = None
+    message: Annotated[str | None, OrElse(None)] = None
+    url: Annotated[str | None, OrElse(None)] = None
+    requested_schema: RawJson = None
+
+
+class UserChoice(Received):
+    """One answer that a question offers."""
+
+    label: str
+    description: str | None = None
+
+
+class UserQuestion(Received):
+    """One question of the model."""
+
+    id: str
+    question: str
+    header: str | None = None
+    is_other: bool = False
+    is_secret: bool = False
+    options: tuple[UserChoice, ...] | None = None
 
 
 class UserInputRequest(Received):
@@ -53,6 +76,7 @@ class UserInputRequest(Received):
     thread_id: str
     turn_id: str = ""
     item_id: str = ""
+    questions: Annotated[tuple[UserQuestion, ...], OrElse(())] = ()
 
 
 class ToolCall(Received):

@@ -3,6 +3,8 @@
 With case T12, as far as it needs no outbox.
 """
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,14 +19,11 @@ WAS_NO = ", and nobody could be asked, so the answer was no."
 
 
 def ask(method: str, **params: Json) -> Reply:
-    return reply(Requested("r1", method, params), lambda: 1_893_456_000.9)
+    """The answer, without what was read of the request: `test_asks` looks at that."""
+    return replace(reply(Requested("r1", method, params), lambda: 1_893_456_000.9), params=None)
 
 
 DENIED: JsonObject = {"decision": {"denied": {"rejection": "Nobody could be asked."}}}
-
-
-def no_tool(text: str) -> Reply:
-    return Reply({"success": False, "contentItems": [{"type": "inputText", "text": text}]}, "thr_1", text)
 
 
 @pytest.mark.parametrize(
@@ -33,35 +32,42 @@ def no_tool(text: str) -> Reply:
         (
             "item/commandExecution/requestApproval",
             PLACE | {"command": "rm -r build", "cwd": "/w"},
-            Reply({"decision": "decline"}, "thr_1", f"Codex asked to run `rm -r build`{WAS_NO}"),
+            Reply({"decision": "decline"}, "thr_1", "turn_1", notice=f"Codex asked to run `rm -r build`{WAS_NO}"),
         ),
         (
             "item/commandExecution/requestApproval",
             PLACE | {"command": None},
-            Reply({"decision": "decline"}, "thr_1", f"Codex asked for an approval{WAS_NO}"),
+            Reply({"decision": "decline"}, "thr_1", "turn_1", notice=f"Codex asked for an approval{WAS_NO}"),
         ),
         (
             "item/fileChange/requestApproval",
             PLACE,
-            Reply({"decision": "decline"}, "thr_1", f"Codex asked to change files{WAS_NO}"),
+            Reply({"decision": "decline"}, "thr_1", "turn_1", notice=f"Codex asked to change files{WAS_NO}"),
         ),
         (
             "item/permissions/requestApproval",
             PLACE | {"permissions": {"fileSystem": {"write": ["/"]}}},
-            Reply({"permissions": {}, "scope": "turn"}, "thr_1", f"Codex asked for more permissions{WAS_NO}"),
+            Reply(
+                {"permissions": {}, "scope": "turn"},
+                "thr_1",
+                "turn_1",
+                notice=f"Codex asked for more permissions{WAS_NO}",
+            ),
         ),
         (
             "mcpServer/elicitation/request",
             {"threadId": "thr_1", "turnId": None, "serverName": "crm", "mode": "form", "message": "Proceed?"},
-            Reply({"action": "decline", "content": None}, "thr_1", f"The MCP server crm asked for input{WAS_NO}"),
+            Reply(
+                {"action": "decline", "content": None}, "thr_1", notice=f"The MCP server crm asked for input{WAS_NO}"
+            ),
         ),
         (
             "item/tool/requestUserInput",
             PLACE | {"questions": [{"id": "q1", "question": "Which?"}]},
-            Reply({"answers": {}}, "thr_1", f"The agent had questions{WAS_NO}"),
+            Reply({"answers": {}}, "thr_1", "turn_1", notice=f"The agent had questions{WAS_NO}"),
         ),
-        ("execCommandApproval", {}, Reply(DENIED, "", f"Codex asked for an approval{WAS_NO}")),
-        ("applyPatchApproval", {}, Reply(DENIED, "", f"Codex asked for an approval{WAS_NO}")),
+        ("execCommandApproval", {}, Reply(DENIED, notice=f"Codex asked for an approval{WAS_NO}")),
+        ("applyPatchApproval", {}, Reply(DENIED, notice=f"Codex asked for an approval{WAS_NO}")),
         ("currentTime/read", {}, Reply({"currentTimeAt": 1_893_456_000})),
     ],
 )
