@@ -366,6 +366,8 @@ class CodexHarness:
         for event in events:
             if isinstance(event, Finished) and not turn.aside:
                 result = event.result
+                if result.compacted and not turn.summary_heard:
+                    self._on_compaction(ledger.thread_id)  # only the end tells of it
                 if ledger.trouble is Trouble.OVERFLOW:
                     turn.outgrown = told(Trouble.OVERFLOW, self._login)
                 elif turn.compacts and result.compacted:
@@ -401,6 +403,8 @@ class CodexHarness:
 
     def _on_compaction(self, thread_id: str) -> None:
         """A summary took the place of the conversation, the quoted files in it too: the next turn quotes them anew."""
+        if (turn := self._at_work.turns.get(thread_id)) is not None:
+            turn.summary_heard = True
         connection = self._servers.current
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:

@@ -9,7 +9,8 @@ Only what Codex says of this very turn counts. A turn is in one of these states,
     SILENT       | nothing of what follows holds           | SILENCE, 60 s              | the last word of the turn
     ACTING       | something runs or ran, or Codex waits   | AFTER_TOOL, 300 s          | the last word of the turn
                  | for an answer of ours                   |                            |
-    ANSWERED     | an answer is whole, and nothing is open | ANSWER, 10 s               | the last word of the turn
+    ANSWERED     | an answer is whole, or the summary of a | ANSWER, 10 s               | the last word of the turn
+                 | turn that makes one, and nothing is open|                            |
     RECONNECTING | Codex has said nothing since but that   | RECONNECTING, 180 s        | the first time it said so:
                  | it tries again to reach the provider    |                            | that is no word of the turn
     any          | the turn is not over                    | WHOLE, 48 h                | the begin of the turn
@@ -142,12 +143,14 @@ class Watch:
         seconds: How long it may take in all.
         key: What sets that, as the configuration calls it.
         now: The time, by a clock that never goes back; so is every other `now`.
+        compacts: Whether the turn only summarises its conversation.
     """
 
     __slots__ = (
         "_acted",
         "_answered",
         "_asked",
+        "_compacts",
         "_early",
         "_failing_since",
         "_last",
@@ -160,8 +163,9 @@ class Watch:
         "whole",
     )
 
-    def __init__(self, limits: Limits, seconds: float, key: str, now: float) -> None:
+    def __init__(self, limits: Limits, seconds: float, key: str, now: float, *, compacts: bool = False) -> None:
         self._limits = limits
+        self._compacts = compacts
         self.seconds = seconds
         """Of the whole turn."""
         self.key = key
@@ -263,6 +267,8 @@ class Watch:
                 self._answered = False  # a word that joined the turn is to be answered first
             case ReasoningItem() | PlanItem():
                 pass
+            case CompactionItem() if self._compacts:
+                self._answered = over  # and until then it is asked for soon: the conversation waits for it
             case _:
                 self._answered = False
                 # Not a pass over the history alone, which is the gateway's business and nobody else's.

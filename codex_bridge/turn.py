@@ -70,6 +70,8 @@ class CodexTurn:
         """Whether its thread ends with it, while the chat keeps another one."""
         self.begun = 0
         """How often its conversation had been forgotten when its thread was opened."""
+        self.summary_heard = False
+        """Whether Codex has told, while it ran, that a summary took the place of what its thread held."""
         self.outgrown = ""
         """Why its conversation cannot go on in its thread after it; empty when it can."""
         self.vanished = False

@@ -80,7 +80,7 @@ class Watching:
     def begin(self, turn: CodexTurn, seconds: float, key: str) -> None:
         """From now on a turn has so many seconds, as `key` of the configuration says."""
         now = self._clock.time()
-        turn.watch = self._turns[turn] = Watch(self._limits, seconds, key, now)
+        turn.watch = self._turns[turn] = Watch(self._limits, seconds, key, now, compacts=turn.compacts)
         self._look_by(now + min(seconds, self._limits.shortest))
 
     def release(self, turn: CodexTurn) -> None:

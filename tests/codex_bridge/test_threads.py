@@ -21,14 +21,13 @@ from codex_bridge.threads import holds_of
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TurnStartParams
 from harness.errors import StoreError
-from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.projection import INTRO
 from harness.store.bindings import Bindings, bindings_at
 from harness.store.bound import Binding, Holds
 from harness.store.transcript import Spoken
-from harness.turns import Notice, Outcome, TurnRequest
+from harness.turns import Notice, Outcome
 from tests.support.serving import executable
-from tests.support.turns import first_delta, harness_on_fake, words
+from tests.support.turns import first_delta, harness_on_fake, has_quoted, quoting, words
 
 
 class Failing(Bindings):
@@ -80,20 +79,6 @@ class Failing(Bindings):
 async def failing(folder: Path) -> AsyncGenerator[Failing]:
     async with bindings_at(folder / "bindings.sqlite") as real:
         yield Failing(real)
-
-
-def quoting(text: str, *, chat: str = "a", memory: str = "The boat is blue.") -> TurnRequest:
-    """A turn that quotes the memory before its words."""
-    asked = words(text, chat=chat)
-    quoted = Layer(LayerName.MEMORY, "MEMORY.md", Lifetime.INPUT, Trust.WORKSPACE, memory)
-    return replace(asked, composition=Composition((quoted, *asked.composition.layers), ()))
-
-
-def quoted(turn: CodexTurn) -> bool:
-    """Whether the turn's request held the memory."""
-    params = turn.sent[-1].params
-    assert isinstance(params, TurnStartParams)
-    return len(params.input) == 2
 
 
 def told(turn: CodexTurn, *, heard: int) -> Holds:
@@ -167,7 +152,7 @@ async def test_a_store_that_fails_after_codex_took_a_turn_costs_no_answer(tmp_pa
         await settled(harness)
         bound = await kept(store)
     assert [result.text for result in results] == ["still here"] * 2
-    assert [quoted(turn) for turn in turns] == [True, False]
+    assert [has_quoted(turn) for turn in turns] == [True, False]
     assert bound == ("thr_1", replace(holds_of(turns[0].lanes), heard=2))
 
 
@@ -235,7 +220,7 @@ async def test_what_a_killed_server_may_not_have_written_down_is_quoted_again(tm
         after = harness.start(quoting("stray"))
         await after.result()
     assert bound == ("thr_1", Holds())
-    assert (methods(after), quoted(after)) == (["thread/resume", "turn/start"], True)
+    assert (methods(after), has_quoted(after)) == (["thread/resume", "turn/start"], True)
 
 
 async def test_what_a_conversation_holds_is_quoted_anew_after_a_compaction(tmp_path: Path) -> None:
@@ -247,7 +232,7 @@ async def test_what_a_conversation_holds_is_quoted_anew_after_a_compaction(tmp_p
         await harness.start(quoting("compact still here")).result()
         await settled(harness)
         bound = await kept(store)
-    assert [quoted(turn) for turn in turns] == [True, False, False, True, False]
+    assert [has_quoted(turn) for turn in turns] == [True, False, False, True, False]
     assert bound == ("thr_1", told(turns[0], heard=6))
 
 

@@ -10,10 +10,11 @@ import pytest
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.deadlines import Limits
 from codex_bridge.turn import CodexTurn
+from harness.compaction import Summary, compaction_of
 from harness.turns import Command, EndedBy, Evidence, Failure, Notice, Outcome, TurnResult
 from tests.support.silent_codex import ALL
 from tests.support.time import HandClock
-from tests.support.turns import harness_on_fake, words
+from tests.support.turns import harness_on_fake, has_quoted, quoting, words
 
 ACTED = Evidence(commands=(Command("ls"),))
 TAKEN = "Codex did not say within 10 s that the turn was over; its answer counts (appServer.deadlines.answerMs)."
@@ -215,6 +216,46 @@ async def test_an_end_that_was_lost_on_the_way_is_looked_up(tmp_path: Path) -> N
 
     whole = result(Outcome.ANSWERED, "From the record.", evidence=ACTED, ended_by=EndedBy.ITSELF)
     assert (ended, told, interrupts) == (whole, [], 0)
+
+
+async def test_a_summary_whose_end_was_lost_on_the_way_is_done(tmp_path: Path) -> None:
+    """A7: a client that only listens shows for ever that it compacts."""
+    clock = HandClock()
+    async with harness_on_fake(tmp_path, script="silent", clock=clock) as harness:
+        first = await harness.start(words("echo hi")).result()
+        play = await Quiet(harness, clock, harness.compact(words(""))).fallen_silent()
+        waiting = harness.start(words("echo And now?"))
+        await anyio.wait_all_tasks_blocked()
+        clock.advance(9.9)
+        before = await play.asked("thread/read")
+        clock.advance(0.1)
+        ended, told = await play.ended()
+        interrupts = await play.asked("turn/interrupt")
+        after = await waiting.result()
+
+    assert (before, told, interrupts) == (0, [], 0)
+    assert (ended.outcome, ended.compacted, ended.ended_by) == (Outcome.EMPTY, True, EndedBy.ITSELF)
+    assert compaction_of(ended).summary is Summary.DONE
+    assert (after.outcome, after.text, after.conversation) == (Outcome.ANSWERED, "And now?", first.conversation)
+
+
+async def test_a_summary_of_which_all_but_its_begin_was_lost_is_done_and_the_files_are_quoted_anew(
+    tmp_path: Path,
+) -> None:
+    clock = HandClock()
+    async with harness_on_fake(tmp_path, script="silent", clock=clock) as harness:
+        await harness.start(words("echo hi", chat="first")).result()
+        quoted = [harness.start(quoting("echo hi")) for _ in range(2)]
+        for turn in quoted:
+            await turn.result()
+        play = await Quiet(harness, clock, harness.compact(words(""))).fallen_silent()
+        clock.advance(60)
+        ended, _ = await play.ended()
+        again = harness.start(quoting("echo hi"))
+        await again.result()
+
+    assert compaction_of(ended).summary is Summary.DONE
+    assert [has_quoted(turn) for turn in (*quoted, again)] == [True, False, True]
 
 
 async def test_a_provider_that_is_away_too_long_ends_the_turn_with_a_clear_word(tmp_path: Path) -> None:

@@ -64,6 +64,11 @@ class SilentCodex(FakeCodex):
         if "hung" in self._status.values():
             return ()
         match event:
+            case Requested(method="thread/compact/start", params={"threadId": str(thread)}):
+                return self._compact(thread)
+            case Requested(method="thread/turns/list", params={"threadId": str(thread)}) if thread not in self._unended:
+                said = Running(thread, "turn_0").item("userMessage", content=[])
+                return (Result({"data": [{"id": "turn_0", "status": "completed", "items": [said]}]}),)
             case Requested(method="thread/read", params={"threadId": str(thread)}):
                 return self._read(thread)
             case Requested(method="thread/turns/list", params={"threadId": str(thread)}) if thread in self._unended:
@@ -101,6 +106,18 @@ class SilentCodex(FakeCodex):
         if status in {"active", "mute"}:
             self._running[thread] = turn
 
+    def _compact(self, thread: str) -> Iterable[Step]:
+        """A summary that does not say that it is over, nor on the second thread that it is whole; the record does."""
+        turn = self._unended[thread] = Running(thread, "turn_summary")
+        self._status[thread] = "summarised"
+        yield Result({})
+        yield turn.began()
+        item = turn.item("contextCompaction")
+        yield turn.tell("item/started", item=item)
+        if thread != "thr_2":
+            yield turn.tell("item/completed", item=item)
+        yield Tell("warning", {"threadId": turn.thread, "message": ALL})
+
     def _read(self, thread: str) -> Iterable[Step]:
         status = self._status.get(thread, "idle")
         if status == "mute":
@@ -110,6 +127,8 @@ class SilentCodex(FakeCodex):
 
     def _last(self, thread: str) -> JsonObject:
         turn = self._unended[thread]
-        ended = self._status[thread] == "recorded"
+        ended = self._status[thread] in {"recorded", "summarised"}
         items: list[Json] = [turn.item("agentMessage", text="From the record.")] if ended else []
+        if self._status[thread] == "summarised":
+            items = [turn.item("contextCompaction")]
         return {"id": turn.turn, "status": "completed" if ended else "inProgress", "items": items, "error": None}

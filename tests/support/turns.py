@@ -12,7 +12,9 @@ from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.deadlines import Limits
 from codex_bridge.home import Home
 from codex_bridge.process import Launch
+from codex_bridge.turn import CodexTurn
 from codex_bridge.watching import Clock
+from codex_bridge.wire.requests import TurnStartParams
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.store.bindings import Bindings, bindings_at
 from harness.turns import RunningTurn, TextDelta, Trigger, TurnRequest
@@ -60,6 +62,20 @@ def words(text: str, *, chat: str = "a") -> TurnRequest:
         workspace=Path("/workspace"),
         message_key=f"{chat}:{text}",
     )
+
+
+def quoting(text: str, *, chat: str = "a", memory: str = "The boat is blue.") -> TurnRequest:
+    """A turn that quotes the memory before its words."""
+    asked = words(text, chat=chat)
+    quoted = Layer(LayerName.MEMORY, "MEMORY.md", Lifetime.INPUT, Trust.WORKSPACE, memory)
+    return replace(asked, composition=Composition((quoted, *asked.composition.layers), ()))
+
+
+def has_quoted(turn: CodexTurn) -> bool:
+    """Whether the turn's request held the memory."""
+    params = turn.sent[-1].params
+    assert isinstance(params, TurnStartParams)
+    return len(params.input) == 2
 
 
 async def first_delta(turn: RunningTurn) -> str:
