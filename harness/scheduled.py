@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from harness.agent import Agent
-from harness.endings import ending
 from harness.errors import HarnessError, StoreError
-from harness.replies import told
+from harness.replies.gate import Say, Silent, decide, sentence
 from harness.store.transcript import Occasion, Spoken
-from harness.turns import Outcome, RunningTurn, TurnResult
+from harness.turns import Outcome, RunningTurn, Trigger, TurnResult
 
 logger = logging.getLogger(__name__)
 
@@ -72,11 +71,12 @@ async def run_job(
     except HarnessError as error:  # the workspace is not there, say
         return JobResult(JobStatus.FAILED, error=str(error))
     result = await turn.result()
-    if result.outcome is not Outcome.ANSWERED:
-        return JobResult(JobStatus.FAILED, error=ending(result, "scheduled run"), result=result)
-    text = told(result.text)
-    if not text:
+    reply = decide(result, Trigger.CRON)
+    if result.outcome is not Outcome.ANSWERED or (isinstance(reply, Say) and reply.notice):
+        return JobResult(JobStatus.FAILED, error=sentence(result, Trigger.CRON), result=result)
+    if isinstance(reply, Silent):
         return JobResult(JobStatus.SILENT, result=result)
+    text = "\n\n".join(reply.texts)
     try:
         await deliver(text)
     except Exception as error:  # a channel may fail in any way

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ from codex_bridge.cli.setup import (
     home_named,
 )
 from codex_bridge.cli.tables import console, table
+from codex_bridge.cli.undelivered import Undelivered, undelivered_in
+from codex_bridge.cli.undelivered import as_data as undelivered_data
 from codex_bridge.config import binary_path
 from codex_bridge.endpoint import EndpointError, endpoint_of
 from codex_bridge.errors import BinaryNotFoundError, ServerTooOldError
@@ -63,6 +66,8 @@ class Status:
     server: str
     """The address of a server that somebody else runs; empty where Codex is started here."""
     conversations: tuple[Listed, ...]
+    undelivered: tuple[Undelivered, ...]
+    """Messages without an answer yet."""
     last: LastPrompt | None
     next: PromptReport | None
     """What the owner's next message would carry; None without a workspace."""
@@ -108,8 +113,10 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
     except (EndpointError, BinaryNotFoundError) as error:
         problems.append(str(error))
     conversations: list[Listed] = []
+    undelivered: list[Undelivered] = []
     try:
         conversations = listed(folder / STORE)
+        undelivered = undelivered_in(folder / STORE, time.time())
     except StoreError as error:
         problems.append(str(error))
     upcoming, system_prompt = None, None
@@ -129,6 +136,7 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
         home=home,
         server=server,
         conversations=tuple(conversations),
+        undelivered=tuple(undelivered),
         last=LastPrompts(folder).read(),
         next=upcoming,
         system_prompt=system_prompt,
@@ -161,6 +169,7 @@ def as_data(status: Status) -> dict[str, Any]:
              "thread": each.binding.conversation, "usedAt": _time(each.used_at), "exchanges": each.exchanges}
             for each in status.conversations
         ],
+        "undelivered": [undelivered_data(each) for each in status.undelivered],
         "lastPrompt": status.last.as_data() if status.last else None,
         "nextPrompt": None if status.next is None else {
             "source": status.next.about.source.value, "units": status.next.units, "tokens": tokens(status.next.units),
@@ -212,6 +221,15 @@ def _show(status: Status) -> None:
         out.print("No conversations yet.")
     if len(status.conversations) > MOST_SHOWN:
         out.print(f"and {len(status.conversations) - MOST_SHOWN} more; --json has all.")
+    if status.undelivered:
+        out.print()
+        waiting = [
+            (", ".join(each.key for each in one.delivery.inbound), one.delivery.state.value, one.plan)
+            for one in status.undelivered[:MOST_SHOWN]
+        ]
+        out.print(table("Without an answer", ("message", "state", "what comes of it"), waiting))
+    if len(status.undelivered) > MOST_SHOWN:
+        out.print(f"and {len(status.undelivered) - MOST_SHOWN} more; --json has all.")
     for problem in status.problems:
         out.print(Text(f"! {problem}", style="yellow"), soft_wrap=True)
 

@@ -30,13 +30,13 @@ from codex_bridge.home import agent_dir
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
 from codex_bridge.masking import mask
-from codex_bridge.turn import CodexTurn
 from harness.channels import telegram
-from harness.endings import ending
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
-from harness.replies import may_become_silence, told
-from harness.turns import Commentary, Finished, Notice, Outcome, TextDelta, TextRetracted, TurnResult
+from harness.replies.gate import Say, Silent, decide, sentence
+from harness.replies.preview import Preview
+from harness.replies.silence import showable
+from harness.turns import Commentary, Finished, Notice, Outcome, RunningTurn, TextDelta, TextRetracted, TurnResult
 
 
 def command(
@@ -71,7 +71,7 @@ def command(
     if as_json:
         print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))
     elif result.outcome is not Outcome.ANSWERED:
-        print(f"codex-bridge: {said(ending(result))}", file=sys.stderr)
+        print(f"codex-bridge: {said(sentence(result))}", file=sys.stderr)
     raise typer.Exit(0 if result.outcome is Outcome.ANSWERED else 1)
 
 
@@ -80,10 +80,11 @@ SILENT: Final = "[The agent chose to say nothing.]"
 
 def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
     """What `--json` prints: the outbox, and how the turn ended."""
-    text = told(result.text) if result.outcome is Outcome.ANSWERED else ""
-    answer = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id, "text": text}
+    reply = decide(result)
+    texts = reply.texts if isinstance(reply, Say) else ()
+    where = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id}
     return {
-        "outbox": [answer] if text else [],
+        "outbox": [{**where, "text": text} for text in texts],
         "result": {
             "outcome": result.outcome.value,
             "error": said(result.error),
@@ -120,36 +121,59 @@ async def _run(
     async with played(how, echo if loopback else None, model=model, root=root) as live:
         turn = await live.agent.receive(message)
         try:
-            return await turn.result() if as_json else await _show(turn)
+            return await turn.result() if as_json else await show(turn)
         finally:
             if turn.thread is not None:  # it got as far as to be sent
                 LastPrompts(agent_dir(root, live.agent.gatherer.settings.id)).keep(prompt_of(turn, now()))
 
 
-async def _show(turn: CodexTurn) -> TurnResult:
-    held = ""  # what may still turn out to be silence
-    shown = False
+async def show(turn: RunningTurn) -> TurnResult:
+    """Print a turn's answer as it comes, and give its result."""
+    preview, paper = Preview(), _Paper()
     async for event in turn.events():
+        news = preview.see(event)
         match event:
-            case TextDelta(text=text):
-                held += text
-                if shown or not may_become_silence(held):
-                    print(held, end="", flush=True)
-                    held, shown = "", True
+            case TextDelta() if news:
+                paper.show(preview.text)
             case TextRetracted():
-                held = ""
-                print("\n[the stream broke off; once more]", flush=True)
+                paper.end()
+                print("[the stream broke off; once more]", flush=True)
             case Commentary(text=text):
                 print(text, end="", file=sys.stderr, flush=True)
             case Notice(text=text):
                 print(f"[{said(text)}]", file=sys.stderr, flush=True)
             case Finished(result=result):
-                if result.text and not shown:
-                    text = told(result.text)
-                    print(text or SILENT, file=sys.stdout if text else sys.stderr, flush=True)
-                elif result.text:
-                    print(flush=True)
+                reply = decide(result)
+                if result.outcome is not Outcome.ANSWERED:
+                    paper.show(showable(result.text))  # what went wrong is said by the caller, on stderr
+                elif isinstance(reply, Say):
+                    paper.show("\n\n".join(reply.texts))
+                paper.end()
+                if isinstance(reply, Silent) and reply.chosen:
+                    print(SILENT, file=sys.stderr, flush=True)
                 return result
             case _:
                 pass
     raise AssertionError("a turn always ends with Finished")
+
+
+class _Paper:
+    """A text that grows where nothing can be taken back."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def show(self, text: str) -> None:
+        """Let it be this text: what is new of it, or all of it on a line of its own. An empty one changes nothing."""
+        if not text:
+            return
+        if not text.startswith(self._shown):
+            self.end()
+        print(text[len(self._shown) :], end="", flush=True)
+        self._shown = text
+
+    def end(self) -> None:
+        """Begin a line, unless nothing stands on this one."""
+        if self._shown:
+            print(flush=True)
+        self._shown = ""

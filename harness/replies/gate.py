@@ -12,25 +12,17 @@ Pure. Every way to a chat goes through here, whatever the harness, the trigger a
     failed, lost | none, or half a token | one sentence
 """
 
+from dataclasses import replace
 from typing import Final, TypeAlias
 
+from harness.endings import ending
 from harness.heartbeat.ack import AckMode
 from harness.lean_values import dataclass
 from harness.replies.silence import may_become_silence, told
 from harness.settings.heartbeat import ACK_MAX_CHARS
 from harness.turns import Evidence, Outcome, Trigger, TurnResult
 
-_NAMES: Final = {
-    Trigger.CHAT: "The turn",
-    Trigger.HEARTBEAT: "The heartbeat",
-    Trigger.CRON: "The scheduled run",
-}
-_UNSAID: Final = {
-    Outcome.EMPTY: "{} ended without an answer.",
-    Outcome.INTERRUPTED: "{} was stopped.",
-    Outcome.FAILED: "{} failed.",
-    Outcome.LOST: "{} was lost with its backend.",
-}
+_NAMES: Final = {Trigger.CHAT: "turn", Trigger.HEARTBEAT: "heartbeat", Trigger.CRON: "scheduled run"}
 ACTED: Final = "What it did until then was not undone."
 """Follows the sentence of a turn that did something and said nothing."""
 
@@ -80,11 +72,11 @@ def decide(
 
 def sentence(result: TurnResult, trigger: Trigger = Trigger.CHAT) -> str:
     """What a person is told of a turn that ended without a whole answer; empty for one that has one."""
-    if result.outcome is Outcome.ANSWERED and result.text.strip():
-        return ""
-    outcome = Outcome.EMPTY if result.outcome is Outcome.ANSWERED else result.outcome
-    said = result.error or _UNSAID[outcome].format(_NAMES[trigger])
-    if not result.text.strip() and acted(result.evidence) and outcome is not Outcome.INTERRUPTED:
+    blank = not result.text.strip()
+    if blank and result.outcome is Outcome.ANSWERED:
+        result = replace(result, outcome=Outcome.EMPTY)
+    said = ending(result, _NAMES[trigger])
+    if blank and result.outcome in (Outcome.FAILED, Outcome.LOST) and acted(result.evidence):
         return f"{said} {ACTED}"
     return said
 

@@ -23,6 +23,8 @@ _MARKUP: Final = re.compile(r"<[^<>]*(?:>|\Z)|&nbsp;|&(?:n(?:b(?:sp?)?)?)?\Z", r
 _BEGUN: Final = "|".join(token[:size] for token in _TOKENS for size in range(len(token), 0, -1))
 _UNDECIDED: Final = re.compile(rf"[ \t]*(?<![\w-])[*`~_]{{0,3}}(?:{_BEGUN})\Z")
 """What may still become a token at the end of a longer line, where case counts."""
+_REACH: Final = 64
+"""Characters from the end in which that begins."""
 
 
 def is_silence(text: str) -> bool:
@@ -77,7 +79,8 @@ def showable(text: str) -> str:
     start = len(text) - len(text.splitlines(keepends=True)[-1])
     if _may_become_tokens(text[start:]):
         text = text[:start]
-    return told(_UNDECIDED.sub("", text)).rstrip()
+    text = text.rstrip()
+    return told(text[:-_REACH] + _UNDECIDED.sub("", text[-_REACH:])).rstrip()
 
 
 def _may_become_tokens(text: str) -> bool:

@@ -7,6 +7,7 @@ not wait.
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,19 @@ class Ownership:
     def release(self) -> None:
         """Give it up."""
         os.close(self._file)
+
+
+def holder_of(path: Path) -> int | None:
+    """The process that has the store at `path`, by what it wrote down; None for nobody. Takes the store from nobody."""
+    try:
+        pid = _pid(path.with_name(path.name + ENDING).read_bytes()[:32])
+        if pid is None:
+            return None
+        with suppress(PermissionError):  # somebody else's, and alive
+            os.kill(pid, 0)
+    except OSError:
+        return None
+    return pid
 
 
 def _pid(written: bytes) -> int | None:

@@ -1,6 +1,7 @@
 """`status`: an agent at a glance, from what is on the machine."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ from typer.testing import CliRunner
 
 from codex_bridge.cli.app import app
 from codex_bridge.cli.last_prompt import FILE, LastPrompt, LastPrompts
+from codex_bridge.cli.setup import STORE
+from codex_bridge.home import agent_dir, private_dir
+from harness.delivery.advice import TOO_OLD
 from harness.report import tokens
 from harness.store.bindings import bindings_at
 from harness.store.bound import Binding
+from harness.store.deliveries import Deliveries
+from tests.support.delivery import inbound
 
 CONFIG = """{ agents: { list: [{ id: "pell", name: "Pell of the Light", model: "openai/gpt-5.5", workspace: "~/w" }] },
   plugins: { entries: { codex: { config: { appServer: { sandbox: "read-only" } } } } } }"""
@@ -127,6 +133,7 @@ def test_all_that_is_known_is_shown(place: Path) -> None:
             "units": 1_234,
             "tokens": 309,
         },
+        "undelivered": [],
         "systemPrompt": None,
         "server": None,
         "problems": [],
@@ -211,3 +218,38 @@ def test_a_binary_that_the_bridge_does_not_know_is_told_of(place: Path, version:
     problems = data(place)["problems"]
     assert [problem[: len(start)] for problem, start in zip(problems, told, strict=True)] == told
     assert all(start in " ".join(run(place).split()) for start in told)
+
+
+async def leave_open(place: Path) -> None:
+    folder = private_dir(agent_dir(place / "state", "pell"))
+    at = time.time()
+    async with bindings_at(folder / STORE) as bindings:
+        deliveries = Deliveries(bindings.database)
+        for number in ("1", "2", "3"):
+            await deliveries.admit(inbound(number, at=at))
+        await deliveries.admit(inbound("4", at=at - 100_000))
+        await deliveries.begin(["telegram:7:2"], "telegram:7:2")
+        await deliveries.answer("telegram:7:3", ["One.", "Two."])
+
+
+def test_messages_without_an_answer_are_listed_with_what_comes_of_them(place: Path) -> None:
+    anyio.run(leave_open, place)
+    plans = [(each["messages"], each["state"], each["plan"]) for each in data(place)["undelivered"]]
+    assert plans == [
+        (["telegram:7:1"], "admitted", "The next start runs it."),
+        (["telegram:7:2"], "running", "The next start looks up what became of its turn."),
+        (["telegram:7:3"], "answered", "The next start delivers its answer (2 texts)."),
+        (["telegram:7:4"], "admitted", f"The next start says: {TOO_OLD}"),
+    ]
+    assert "telegram:7:2  running   The next start looks up what became of its turn." in run(place)
+
+
+def test_what_a_running_gateway_works_on_is_said_to_be_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    anyio.run(leave_open, place)
+
+    def holder(path: Path) -> int:
+        assert path.name == STORE
+        return 4711
+
+    monkeypatch.setattr("codex_bridge.cli.undelivered.holder_of", holder)
+    assert {each["plan"] for each in data(place)["undelivered"]} == {"Process 4711 sees to it."}

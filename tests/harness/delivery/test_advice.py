@@ -66,7 +66,7 @@ def result(outcome: Outcome, text: str = "", **how: object) -> TurnResult:
             DeliverLate((Outbound(A.key, 0, "Done.", Sending.SENT, "m1"),), "thread", "turn"),
         ),
         (RUNNING, result(Outcome.ANSWERED, "NO_REPLY"), Nothing("the agent chose to say nothing", Ending.SILENT)),
-        (RUNNING, result(Outcome.EMPTY), Notice("The turn ended without an answer.")),
+        (RUNNING, result(Outcome.EMPTY), Notice("No response was produced: the turn ended without an answer.")),
         (RUNNING, result(Outcome.FAILED, error="No quota."), Notice("No quota.")),
         (RUNNING, result(Outcome.INTERRUPTED, "Let me"), Nothing("a person stopped it", Ending.STOPPED)),
         (

@@ -5,6 +5,7 @@ import pytest
 from harness.replies.gate import ACTED, Reply, Say, Silent, acted, decide
 from harness.turns import Command, CommandAction, Evidence, Outcome, Trigger, TurnResult
 
+NOTHING = "No response was produced: the {} ended without an answer."
 CHOSEN, STOPPED = Silent(), Silent(chosen=False)
 ALERT = "Greenhouse is 41 C, vents are stuck."
 
@@ -23,8 +24,12 @@ ALERT = "Greenhouse is 41 C, vents are stuck."
         (Trigger.CHAT, "Put NO_REPLY on its own line.", Say(("Put NO_REPLY on its own line.",))),
         (Trigger.CHAT, "No, that is the wrong valve.", Say(("No, that is the wrong valve.",))),
         (Trigger.CHAT, "HEARTBEAT_OK", CHOSEN),
-        (Trigger.CHAT, "", Say(("The turn ended without an answer.",), notice=True)),
-        (Trigger.CRON, " \n", Say(("The scheduled run ended without an answer.",), notice=True)),
+        (Trigger.CHAT, "", Say(("No response was produced: the turn ended without an answer.",), notice=True)),
+        (
+            Trigger.CRON,
+            " \n",
+            Say(("No response was produced: the scheduled run ended without an answer.",), notice=True),
+        ),
     ],
 )
 def test_an_answer_is_told_or_kept_back(trigger: Trigger, text: str, expected: Reply) -> None:
@@ -46,7 +51,7 @@ SORRY = "The model is overloaded; try again later."
         (TurnResult(Outcome.FAILED, "NO_REP", SORRY), Say((SORRY,), notice=True)),
         (TurnResult(Outcome.FAILED, "NO_REPLY", SORRY), CHOSEN),
         (TurnResult(Outcome.FAILED, ""), Say(("The turn failed.",), notice=True)),
-        (TurnResult(Outcome.LOST, ""), Say(("The turn was lost with its backend.",), notice=True)),
+        (TurnResult(Outcome.LOST, ""), Say(("The backend stopped in the middle of the turn.",), notice=True)),
         (TurnResult(Outcome.INTERRUPTED, "Let me"), STOPPED),
         (TurnResult(Outcome.INTERRUPTED, "", evidence=WROTE), STOPPED),
         (TurnResult(Outcome.ANSWERED, "No matches.", evidence=WROTE), Say(("No matches.",))),

@@ -1,5 +1,6 @@
 """One process uses a store at a time, and a dead one uses nothing."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from harness.store.bindings import bindings_at, listed
 from harness.store.bound import Binding
-from harness.store.owner import StoreHeldError
+from harness.store.owner import Ownership, StoreHeldError, holder_of
 
 LIMIT_SECONDS = 30.0
 HOLD = """
@@ -93,3 +94,16 @@ async def test_a_lock_that_does_not_say_whose_it_is_is_refused_all_the_same(tmp_
         with pytest.raises(StoreHeldError, match="is in use by another process; stop that one first"):
             async with bindings_at(path):
                 raise NotImplementedError
+
+
+def test_whoever_has_a_store_is_known_without_taking_it(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    before = holder_of(path)
+    held = Ownership(path)
+    during = holder_of(path)
+    held.release()
+    gone = path.with_name("store.lock")
+    gone.write_text("999999999\n", "ascii")
+    assert (before, during, holder_of(path)) == (None, os.getpid(), None)
+    gone.write_text("nobody\n", "ascii")
+    assert holder_of(path) is None
