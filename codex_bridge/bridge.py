@@ -32,16 +32,18 @@ from codex_bridge.losses import Losses, lost
 from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, Server, Source, login_of
+from codex_bridge.restarts import DEADLY, Patience, Suspects
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
-from codex_bridge.servers import Servers
+from codex_bridge.servers import Connection, Servers
 from codex_bridge.sources import Remote
 from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
 from codex_bridge.strain import Strain, worked
 from codex_bridge.threads import MOVES_ON, Threads, backend_of
+from codex_bridge.timing import Clock
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn
-from codex_bridge.watching import Clock, Watching
+from codex_bridge.watching import Watching
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import (
     ConfigWarned,
@@ -101,6 +103,8 @@ class CodexSettings:
     """Hears of a subagent that ended after the turn that it worked for, whose stream is over by then."""
     heartbeat_grace: float = HEARTBEAT_GRACE
     compaction_deadline: float = COMPACTION_DEADLINE
+    patience: Patience = Patience()
+    """How often and how soon a server that died is started again."""
 
 
 class CodexHarness:
@@ -136,6 +140,8 @@ class CodexHarness:
             on_request=self._on_request,
             on_loss=self._on_loss,
             now=now,
+            clock=clock,
+            patience=settings.patience,
         )
         self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
         self._queues: dict[str, anyio.Lock] = {}
@@ -144,6 +150,7 @@ class CodexHarness:
         self._watching = Watching(
             group, self._servers, self._stopping, settings.limits, clock, on_thread=self._on_thread
         )
+        self._suspects = Suspects()
         self._running = Running(
             self._servers,
             self._threads,
@@ -151,6 +158,7 @@ class CodexHarness:
             self._stopping,
             self._watching,
             CatalogueWatch(group.start_soon, launch, now),
+            self._suspects,
             settings.threads,
             login=self._login,
         )
@@ -303,9 +311,11 @@ class CodexHarness:
 
     # what the server says
 
-    def _on_loss(self, error: TransportError | None) -> None:
-        gone = self._at_work.lose()
+    def _on_loss(self, connection: Connection) -> None:
+        error, gone = connection.server.client.lost, self._at_work.lose()
         for turn in gone:
+            if not connection.retired and not turn.apart and self._suspects.died_with(turn.key):
+                turn.outgrown = DEADLY
             if turn.compacts and turn.ledger is not None:
                 # It may have been done by then, and the next server knows.
                 self._at_work.turns.pop(turn.ledger.thread_id)

@@ -7,7 +7,8 @@
     ├── TransportError
     │   ├── ConnectError         the server could not be started or reached
     │   ├── ConnectionLostError  it was there and is gone; carries what was being done
-    │   └── OversizedMessageError  a message over the ceiling; the connection was closed
+    │   ├── OversizedMessageError  a message over the ceiling; the connection was closed
+    │   └── ServerRestsError     it died so often that it is not started now; carries when it is
     ├── RpcError                 the server answered a request with an error
     │   └── OverloadedError      still overloaded after every retry
     ├── UnreadableAnswerError    the server answered with something that is not the method's result
@@ -134,6 +135,20 @@ class OversizedMessageError(TransportError):
         self.limit = limit
 
 
+class ServerRestsError(TransportError):
+    """The server went away so often that it is not started again before some time is over."""
+
+    def __init__(self, deaths: int, words: str, seconds: float, detail: str) -> None:
+        super().__init__(
+            f"it went away {deaths} times in a row soon after its start, the last time because {words}; the next try "
+            f"is in {seconds:.0f} s"
+        )
+        self.seconds = seconds
+        """Until a turn starts it again."""
+        self.detail = detail
+        """The masked last words of the server, for the log and never for a chat."""
+
+
 class RpcError(CodexError):
     """The server answered a request with an error object."""
 
@@ -182,7 +197,7 @@ def cause_of(error: TransportError | None) -> str:
 
 def last_words_of(error: TransportError | None) -> str:
     """What the server said last before it went away, masked; empty when that is not known."""
-    return error.detail if isinstance(error, ConnectionLostError) else ""
+    return error.detail if isinstance(error, ConnectionLostError | ServerRestsError) else ""
 
 
 class ThreadBusyError(CodexError):

@@ -14,6 +14,7 @@ from codex_bridge.errors import CodexError, ConnectError, RpcError, TransportErr
 from codex_bridge.failures import call_failure, told, trouble_of
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.servers import Servers
+from codex_bridge.threads import MOVES_ON
 from codex_bridge.turn import CodexTurn
 from harness.turns import EndedBy
 
@@ -76,7 +77,8 @@ def lost(turn: CodexTurn, error: TransportError | None, login: str) -> None:
     """End a turn that has no server any more; nothing happens to one that is over."""
     detail, cause, failure = last_words_of(error), cause_of(error), call_failure(error)
     if turn.ledger is not None:
-        turn.push(turn.ledger.lose(f"Codex stopped in the middle of this turn: {cause}.", detail, failure))
+        sentence = f"Codex stopped in the middle of this turn: {cause}." + (f" {MOVES_ON}" if turn.outgrown else "")
+        turn.push(turn.ledger.lose(sentence, detail, failure))
     elif isinstance(error, ConnectError):
         turn.push(turn.ended_ledger().fail(str(error), detail, failure, by=EndedBy.LOSS))
     else:

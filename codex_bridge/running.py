@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -15,6 +16,7 @@ from codex_bridge.failures import RULES, Rule, Trouble, call_failure, trouble_of
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start
+from codex_bridge.restarts import DEADLY, Suspects
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.stopping import Stopping
@@ -23,7 +25,7 @@ from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
 from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams
 from harness.store.bound import Holds
-from harness.turns import EndedBy, Notice, TurnResult
+from harness.turns import EndedBy, Notice, Outcome, TurnResult
 
 START_DEADLINE: Final = CALL_DEADLINE
 """Seconds to wait for the answer to turn/start; measured are 2 ms."""
@@ -62,6 +64,7 @@ class Running:
         stopping: Stopping,
         watching: Watching,
         models: CatalogueWatch,
+        suspects: Suspects,
         settings: ThreadSettings,
         *,
         login: str,
@@ -72,6 +75,7 @@ class Running:
         self._stopping = stopping
         self._watching = watching
         self._models = models
+        self._suspects = suspects
         self._settings = settings
         self._login = login
 
@@ -102,6 +106,12 @@ class Running:
         result = await turn.buffer.wait()
         allowed = None if turn.aside else turn.request.may_vanish
         connection = self._servers.current
+        if result.outcome is not Outcome.LOST:
+            self._suspects.clear(turn.key)
+            if turn.outgrown == DEADLY:  # its server died, and its end was found written down
+                turn.outgrown = ""
+            if connection is not None:
+                connection.worked = True
         if connection is None or allowed is None or self._at_work.outlasts(turn, result.conversation):
             return
         units = turn.ledger.units if turn.ledger is not None else 0
@@ -119,6 +129,7 @@ class Running:
         except ConnectionLostError as error:
             if trouble_of(error) is not Trouble.CONNECTION:
                 raise
+            await self._suspect(turn, connection)
             found = await self._trace(turn, thread)
             if found.turn is not None:
                 turn.push(turn.ledger.recall(found.turn) if turn.ledger is not None else ())
@@ -161,9 +172,13 @@ class Running:
         return await trace(client, thread.opened.thread.id, turn.request.message_key)
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
-        """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try."""
-        for last in (False, True):
-            connection = None
+        """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try.
+
+        And a third one, if the thread itself seems to be the reason: that one is a fresh thread's.
+        """
+        tries = 2
+        for tried in count(1):
+            connection, last = None, tried == tries
             try:
                 connection = await self._servers.get()
                 self._models.glance(connection.server.capabilities.catalogue)
@@ -176,14 +191,25 @@ class Running:
                     connection.untold = ""
                 return connection, await self._threads.open(connection, turn)
             except ConnectionLostError as error:
-                if last or trouble_of(error) is not Trouble.CONNECTION:
+                if trouble_of(error) is not Trouble.CONNECTION:
+                    raise
+                if await self._suspect(turn, connection):
+                    tries = tried + 1
+                elif last:
                     raise
                 logger.warning("the app-server went away before a turn could begin (%s); once more", error)
             except CallTimeoutError:
                 if connection is not None:
                     await self._servers.retire_if_hung(connection)
                 raise
-        raise AssertionError("the second try returns or raises")
+        raise AssertionError("the last try returns or raises")
+
+    async def _suspect(self, turn: CodexTurn, connection: Connection | None) -> bool:
+        """A server died while it began a turn; tells whether its conversation is to have another thread for that."""
+        if connection is None or connection.retired or turn.apart or not self._suspects.died_with(turn.key):
+            return False
+        await self._threads.drop(None, turn.key, DEADLY)
+        return True
 
     def _has_outlived(self, connection: Connection, turn: CodexTurn) -> str:
         """Why a turn needs another server than this one, which nobody else needs; empty when this one serves."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from hashlib import sha256
+from random import random
 from typing import Final
 
 import anyio
@@ -16,10 +17,15 @@ from codex_bridge.errors import (
     ConnectionLostError,
     NotSignedInError,
     ServerNotSignedInError,
+    ServerRestsError,
     TransportError,
+    cause_of,
+    last_words_of,
 )
 from codex_bridge.process import Launch, Server, Source, app_server, login_of
+from codex_bridge.restarts import Patience, Restarts
 from codex_bridge.rpc import Junk, Stray
+from codex_bridge.timing import Clock
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
 from harness.lean_values import dataclass
 from harness.store.bound import Basis, Holds
@@ -65,6 +71,10 @@ class Connection:
     threads: dict[str, OpenThread] = field(default_factory=dict[str, OpenThread])
     untold: str = ""
     """What is odd about the server; its first turn tells it."""
+    worked: bool = False
+    """Whether a turn has come to its end on it."""
+    retired: bool = False
+    """Whether we closed it."""
 
     def key_of(self, thread_id: str) -> str | None:
         """The conversation that a loaded thread belongs to; None for a thread that is not ours, a subagent's say."""
@@ -91,8 +101,10 @@ class Servers:
         *,
         on_notification: NotificationHandler,
         on_request: RequestHandler,
-        on_loss: Callable[[TransportError | None], None],
+        on_loss: Callable[[Connection], None],
         now: Callable[[], float],
+        clock: Clock,
+        patience: Patience,
     ) -> None:
         self._group = group
         self._source = source
@@ -101,6 +113,9 @@ class Servers:
         self._on_request = on_request
         self._on_loss = on_loss
         self._now = now
+        self._clock = clock
+        self._restarts = Restarts(patience)
+        self._last_words = ""
         self._attempt: _Attempt | None = None
         # A thread can be loaded by one process only, so a new server waits until the old one has let go.
         self._one_process = anyio.Lock()
@@ -110,13 +125,19 @@ class Servers:
     async def get(self) -> Connection:
         """The running server; starts one if there is none, once for everybody who asks meanwhile.
 
+        One that died again and again is waited for a little longer each time, see `restarts`.
+
         Raises:
+            ServerRestsError: It died so often that it is not started now.
             CodexError: It could not be started; see `CodexHarness.ready`.
         """
         if self.current is not None and self.current.server.client.lost is None:
             return self.current
         attempt = self._attempt
         if attempt is None:
+            wait = self._restarts.next_start() - self._clock.time()
+            if self._restarts.rests and wait > 0:
+                raise ServerRestsError(self._restarts.deaths, self._restarts.words, wait, self._last_words)
             attempt = self._attempt = _Attempt()
             self._group.start_soon(self._serve, attempt)
         await attempt.done.wait()
@@ -127,6 +148,7 @@ class Servers:
     async def retire(self, connection: Connection, why: str) -> None:
         """Close a server that cannot be trusted any more; whoever needs one next gets a new one."""
         logger.warning("the app-server on %s is replaced: %s", connection.server.name, why)
+        connection.retired = True
         await connection.server.client.transport.aclose()
 
     async def retire_if_hung(self, connection: Connection) -> None:
@@ -141,7 +163,11 @@ class Servers:
     async def _serve(self, attempt: _Attempt) -> None:
         """Keep one app-server for as long as it lives."""
         connection: Connection | None = None
+        started = self._clock.time()
         try:
+            if (start_at := self._restarts.next_start()) > started:
+                await _until(self._clock, start_at)
+                started = self._clock.time()
             async with (
                 self._one_process,
                 app_server(
@@ -161,13 +187,23 @@ class Servers:
                 await server.client.closed.wait()
                 self.current = None
                 logger.warning("the app-server on %s is gone: %s", server.name, server.client.lost)
-                self._on_loss(server.client.lost)
+                if not connection.retired:
+                    self._died(server.client.lost, started, worked=connection.worked)
+                self._on_loss(connection)
         except CodexError as error:
             attempt.error = error
+            if isinstance(error, TransportError | CallTimeoutError):
+                self._died(error, started)
         finally:
             if self.current is connection:
                 self.current = None
             self._settle(attempt)
+
+    def _died(self, error: CodexError | None, started: float, *, worked: bool = False) -> None:
+        lost = error if isinstance(error, TransportError) else None
+        words, self._last_words = cause_of(lost) if lost is not None else str(error), last_words_of(lost)
+        now, jitter = self._clock.time(), random()  # noqa: S311 - spreads starts, and is no secret
+        self._restarts.died(now, started=started, worked=worked, words=words.rstrip("."), jitter=jitter)
 
     def _settle(self, attempt: _Attempt) -> None:
         if self._attempt is attempt:
@@ -188,6 +224,16 @@ class Servers:
         if account.account is None:
             return ""
         return sha256(f"{account.account.type} {account.account.email or ''}".encode()).hexdigest()[:16]
+
+
+async def _until(clock: Clock, when: float) -> None:
+    """Wait until that time."""
+    over = anyio.Event()
+    timer = clock.call_at(when, over.set)
+    try:
+        await over.wait()
+    finally:
+        timer.cancel()
 
 
 class _Log:

@@ -6,7 +6,7 @@ behind. Who looks as often as the shortest limit is late for none, and only a li
 
 import logging
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from anyio.abc import TaskGroup
 
@@ -15,6 +15,7 @@ from codex_bridge.errors import CodexError
 from codex_bridge.ledger import State
 from codex_bridge.servers import Servers
 from codex_bridge.stopping import Stopping
+from codex_bridge.timing import Clock, Timer
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import TurnEnded, Wire
 from harness.turns import EndedBy, Notice
@@ -23,26 +24,6 @@ _OPEN: Final = frozenset({"", "inProgress"})
 """Statuses of a turn that is not known to be over."""
 
 logger = logging.getLogger("codex_bridge")
-
-
-class Timer(Protocol):
-    """Something that is to be called later."""
-
-    def cancel(self) -> None:
-        """Call it not."""
-        ...
-
-
-class Clock(Protocol):
-    """A clock that never goes back; a loop of asyncio is one."""
-
-    def time(self) -> float:
-        """The time, in seconds since whenever."""
-        ...
-
-    def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
-        """Call something at that time."""
-        ...
 
 
 class Watching:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, Requested, encode
-from tests.support.fake_server import Ask, Failure, Raw, Result, Step, Tell
+from tests.support.fake_server import Ask, Failure, HangUp, Raw, Result, Step, Tell
 
 INITIALIZED: Final[JsonObject] = {
     "userAgent": "openclaw-codex-bridge/0.163.0 (Debian 12.0.0; x86_64) xterm (openclaw-codex-bridge; 0.1.0)",
@@ -204,6 +204,15 @@ def _expired(turn: Running, words: str) -> Iterable[Step]:
 
 ANSWERS: Final = frozenset({"unanswered", "unreadable", "deaf"})
 """Words before a course: its turn runs though nothing can be told from the answer to turn/start, or does not run."""
+
+
+def _die(turn: Running, words: str) -> Iterable[Step]:
+    """The server breaks over this turn."""
+    yield turn.began()
+    yield turn.tell("item/agentMessage/delta", itemId="message", delta=words)
+    yield HangUp(101)
+
+
 COURSES: Final[dict[str, Course]] = {
     "echo": _echo,
     "once": _echo,
@@ -212,6 +221,7 @@ COURSES: Final[dict[str, Course]] = {
     "large": _large,
     "stall": _stall,
     "stubborn": _stall,
+    "die": _die,
     "compact": _compact,
     "compact-and-stall": _compact_and_stall,
     "new-words": _new_words,
@@ -282,6 +292,8 @@ class FakeCodex:
 
     def _resume(self, thread: str) -> Step:
         self._unloaded.discard(thread)
+        if thread == "thr_deadly":
+            return HangUp(101)  # it breaks over what it has written down of this one
         refusal = REFUSED.get(thread)
         if refusal is None or (thread == "thr_busy" and thread in self._refused):
             return Result(_opened(thread))

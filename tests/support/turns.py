@@ -12,8 +12,9 @@ from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.deadlines import Limits
 from codex_bridge.home import Home
 from codex_bridge.process import Launch
+from codex_bridge.restarts import Patience
+from codex_bridge.timing import Clock
 from codex_bridge.turn import CodexTurn
-from codex_bridge.watching import Clock
 from codex_bridge.wire.requests import TurnStartParams
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.store.bindings import Bindings, bindings_at
@@ -38,6 +39,7 @@ async def harness_on_fake(
     script: str = "codex",
     limits: Limits = Limits(),  # noqa: B008 - frozen
     clock: Clock | None = None,
+    patience: Patience = Patience(),  # noqa: B008 - frozen
 ) -> AsyncGenerator[CodexHarness]:
     """A harness whose Codex is the fake, or `binary`; everything inside is over within `LIMIT`."""
     start = launch(folder, script)
@@ -46,9 +48,8 @@ async def harness_on_fake(
     with anyio.fail_after(LIMIT):
         async with AsyncExitStack() as stack:
             store = store or await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
-            yield await stack.enter_async_context(
-                codex_harness(CodexSettings(start, limits=limits), store, now=lambda: 0.0, clock=clock)
-            )
+            settings = CodexSettings(start, limits=limits, patience=patience)
+            yield await stack.enter_async_context(codex_harness(settings, store, now=lambda: 0.0, clock=clock))
 
 
 def words(text: str, *, chat: str = "a") -> TurnRequest:
