@@ -37,6 +37,7 @@ from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
 from codex_bridge.servers import Connection, Servers
 from codex_bridge.sources import Remote
+from codex_bridge.steering import Steering
 from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
 from codex_bridge.strain import Strain, worked
 from codex_bridge.threads import MOVES_ON, Threads, backend_of
@@ -147,6 +148,7 @@ class CodexHarness:
         self._queues: dict[str, anyio.Lock] = {}
         self._at_work = AtWork(self._login)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
+        self._steering = Steering(self._servers, self._threads)
         self._watching = Watching(
             group, self._servers, self._stopping, settings.limits, clock, on_thread=self._on_thread
         )
@@ -193,7 +195,15 @@ class CodexHarness:
     def _begin(self, request: TurnRequest, *, compacts: bool = False) -> CodexTurn:
         tools = self._registrar.registered(request.tools)
         standing = Standing(tools.names, self._settings.threads.subagents)
-        turn = CodexTurn(request, tools, standing, self.interrupt, reads_rules=self._reads_rules, compacts=compacts)
+        turn = CodexTurn(
+            request,
+            tools,
+            standing,
+            self.interrupt,
+            self._steering.steer,
+            reads_rules=self._reads_rules,
+            compacts=compacts,
+        )
         if self._closed:
             _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
@@ -244,15 +254,24 @@ class CodexHarness:
         await self._threads.adopt(await self._servers.get(), session_key, thread_id)
 
     async def interrupt(self, turn: CodexTurn, by: EndedBy = EndedBy.PERSON) -> None:
-        """Stop a turn, wherever it is, and wait for its end. `by` says in its result who wanted that."""
-        if turn.buffer.result is None and turn.stopped is None:
+        """Stop a turn, wherever it is, and wait for its end. `by` says in its result who wanted that.
+
+        When a person stops one that is over, the subagents are stopped that still work for the conversation.
+        """
+        if turn.buffer.result is not None:
+            if by is EndedBy.PERSON:
+                await self._stopping.stop_what_is_left(turn.key, by)
+        elif turn.stopped is None:
             turn.stopped = by
-            if turn.ledger is None or turn.ledger.state is not State.RUNNING:
-                turn.scope.cancel()  # if turn/start is out already, `Running` sees the flag and stops it
+            if turn.ledger is not None and turn.ledger.state is State.RUNNING:
+                # A caller that is cancelled does not take the stop back.
+                self._group.start_soon(self._stopping.stop, turn)
             else:
-                self._group.start_soon(
-                    self._stopping.stop, turn
-                )  # a caller that is cancelled does not take the stop back
+                turn.scope.cancel()
+                if turn.ledger is not None:
+                    # turn/start is out, and its answer may take long. `Running` stops the turn when it comes, before
+                    # another one of the conversation can begin.
+                    turn.push(turn.ledger.leave(by))
         await turn.buffer.wait()
 
     async def _make_way(self, beat: CodexTurn) -> None:
@@ -362,9 +381,13 @@ class CodexHarness:
             if turn.outgrown and self._may_begin_anew(turn, events):
                 self._at_work.turns.pop(thread)
                 turn.ledger = None
+                turn.steers.release()
                 turn.over.set()
             else:
                 turn.push(events)
+                if isinstance(wire, TurnEnded) and turn.ledger.goes_on:
+                    turn.steers.release()
+                    turn.over.set()
         elif (told := self._at_work.children.see(thread, wire)) is not None:
             parent, event = told
             if isinstance(event, SubagentFinished):
@@ -397,8 +420,9 @@ class CodexHarness:
             return False
         (result,) = ends
         thread = connection.threads.get(turn.key)
-        # Words that came in later are not in the request that would run again.
-        idle = not worked(result.evidence) and result.evidence.messages <= 1 and not result.text
+        # What came in later runs again as well, see `CodexTurn.begin_anew`.
+        known = result.evidence.messages <= 1 + turn.steers.taken
+        idle = not worked(result.evidence) and known and not (result.text or result.earlier)
         return idle and result.outcome is Outcome.FAILED and thread is not None and thread.has_history
 
     def _on_subagent(self, parent: CodexTurn, event: SubagentFinished) -> None:

@@ -65,7 +65,11 @@ class Children(Generic[ParentT]):
 
     def of(self, parent: ParentT) -> tuple[TurnLedger, ...]:
         """The accounts of those that work for a turn now."""
-        return tuple(child.ledger for child in self._at_work.values() if child.parent is parent)
+        return self.of_those(lambda each: each is parent)
+
+    def of_those(self, one_of: Callable[[ParentT], bool]) -> tuple[TurnLedger, ...]:
+        """The accounts of those that work now for a turn of which that is true."""
+        return tuple(child.ledger for child in self._at_work.values() if one_of(child.parent))
 
     def work_for(self, one_of: Callable[[ParentT], bool]) -> bool:
         """Whether some are at work for a turn of which that is true."""

@@ -76,13 +76,13 @@ async def begin_compaction(
     with anyio.CancelScope(shield=True):
         # The answer says nothing of the turn, and 0.171 may tell of it before (measured). One turn runs on a thread at
         # a time, so the next one that begins is this one.
-        turn.known = anyio.Event()
         turn.push(ledger.adopt())
         try:
             await connection.server.client.call(THREAD_COMPACT, params)
         except (CallTimeoutError, UnreadableAnswerError) as error:
             logger.warning("whether %s is summarised: %s", turn.request.session_key, error)
-        await _hear(connection, turn.known)
+        if ledger.state is State.OPENING:
+            await _hear(connection, turn)
         if ledger.state is State.OPENING:
             if connection.server.client.lost is not None:
                 raise connection.server.client.lost
@@ -93,7 +93,7 @@ async def begin_compaction(
             await stopping.stop(turn)
 
 
-async def _hear(connection: Connection, known: anyio.Event) -> None:
+async def _hear(connection: Connection, turn: CodexTurn) -> None:
     """Wait until it is known whether Codex has the turn, its server is gone, or the time for that is over."""
     with anyio.move_on_after(BEGIN_DEADLINE):
         async with anyio.create_task_group() as group:
@@ -103,7 +103,7 @@ async def _hear(connection: Connection, known: anyio.Event) -> None:
                 group.cancel_scope.cancel()
 
             group.start_soon(watch)
-            await known.wait()
+            await turn.until_known()
             group.cancel_scope.cancel()
 
 

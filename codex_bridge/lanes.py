@@ -33,6 +33,7 @@ from codex_bridge.wording import (
     PASSED_ON,
     PERSONA_INTRO,
     RUNTIME,
+    SEVERAL_OTHERS,
     SKILLS_TITLE,
     SUBAGENTS,
     TOOL_MANIFEST,
@@ -93,6 +94,7 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.BOOTSTRAP: Lane.TURN_CONTEXT,
         LayerName.MEMORY: Lane.TURN_CONTEXT,
         LayerName.REFRESH: Lane.TURN_ONCE,
+        LayerName.LEFT_OUT: Lane.TURN_QUOTED,
         LayerName.HISTORY: Lane.TURN_QUOTED,
         LayerName.SENDER: Lane.TURN_NAMED,
         LayerName.QUOTES: Lane.TURN_QUOTED,
@@ -164,6 +166,7 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
     }
 )
 """The names of a layer's entries, in the order in which they are to be read."""
+_QUOTED: Final = frozenset({Lane.TURN_QUOTED, Lane.TURN_MESSAGE})
 _OURS: Final = frozenset({LayerName.RUNTIME, LayerName.TOOL_MANIFEST, LayerName.SUBAGENTS})
 _PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
 _FRAMES: Final = re.compile(
@@ -247,7 +250,8 @@ class LanePlan:
     """
     turn_context: str
     """Files to quote before the person's words, once per conversation and state; empty when there are none."""
-    turn_input: str
+    turn_words: tuple[str, ...]
+    """What was said; of several messages, each by itself."""
     rules: str | None
     """AGENTS.md, whoever reads it; None when there is none."""
     developer_without_rules: str
@@ -258,6 +262,11 @@ class LanePlan:
     left_out: tuple[LeftOut, ...]
     takes_context: bool = True
     """Whether the server takes additional context."""
+
+    @property
+    def turn_input(self) -> str:
+        """What was said, as one text."""
+        return "\n\n".join(self.turn_words)
 
     @property
     def standing(self) -> Mapping[str, str]:
@@ -321,20 +330,43 @@ def plan(
     lanes = lanes_of(hears_mode=hears_mode, apart=apart)
     last, unheard = _placed(layers[own:], lanes, apart=apart)
     placed = (*fixed.placed, *last)
-    quoted = [each for each in last if each.lane in (Lane.TURN_QUOTED, Lane.TURN_MESSAGE)]
     return replace(
         fixed,
         turn_named={**fixed.turn_named, **_turn_named(_in(last, Lane.TURN_NAMED))},
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
-        turn_quoted=_turn_quoted(quoted),
-        turn_input=_turn_input(_in(placed, Lane.TURN_INPUT), quoted),
+        turn_quoted=_turn_quoted(last),
+        turn_words=_turn_words(last),
         placed=placed if takes_context else tuple(map(_in_block, placed)),
         takes_context=takes_context,
         left_out=(*fixed.left_out, *unheard),
     )
 
 
-_OF_ONE_TURN: Final = frozenset({LayerName.SENDER, LayerName.HISTORY, LayerName.QUOTES, LayerName.USER_TEXT})
+@dataclass(frozen=True, slots=True)
+class JoinPlan:
+    """What a request holds that says something into a running turn, framed like that with which a turn begins."""
+
+    words: tuple[str, ...]
+    """See `LanePlan.turn_words`."""
+    named: Mapping[str, str]
+    """See `LanePlan.turn_named`."""
+    quoted: Mapping[str, str]
+    """See `LanePlan.turn_quoted`."""
+
+
+def plan_join(layers: Iterable[Layer]) -> JoinPlan:
+    """Route what joins a turn.
+
+    Raises:
+        KeyError: A layer has no row in `LANE_OF`.
+    """
+    placed, _ = _placed(layers, LANE_OF, apart=False)
+    return JoinPlan(_turn_words(placed), _turn_named(_in(placed, Lane.TURN_NAMED)), _turn_quoted(placed))
+
+
+_OF_ONE_TURN: Final = frozenset(
+    {LayerName.SENDER, LayerName.LEFT_OUT, LayerName.HISTORY, LayerName.QUOTES, LayerName.USER_TEXT}
+)
 
 
 def _is_of_one_turn(layer: Layer) -> bool:
@@ -378,7 +410,7 @@ def _routed(fixed: _Fixed, standing: Standing, copied: bool, hears_mode: bool, a
         turn_once={},
         turn_quoted={},
         turn_context=_joined([CONTEXT_INTRO, *map(_file, context)]) if context else "",
-        turn_input="",
+        turn_words=(),
         rules=agents.text if agents else None,
         developer_without_rules=without_rules,
         copied=copied and not apart,
@@ -458,7 +490,7 @@ def _last_of(layer: Layer) -> str:
 
 
 def _turn_quoted(placed: Iterable[Placed]) -> dict[str, str]:
-    texts = {_key_of(each): _unframed(each.layer.text) for each in placed if each.layer.text}
+    texts = {_key_of(each): _unframed(each.layer.text) for each in placed if each.lane in _QUOTED and each.layer.text}
     return {f"{key}_{number:02}": piece for key, text in texts.items() for number, piece in enumerate(chunks(text), 1)}
 
 
@@ -474,14 +506,30 @@ def _key_of(placed: Placed) -> str:
     return f"{key}_{sha256(placed.layer.source.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _turn_input(owners: list[Layer], quoted: list[Placed]) -> str:
-    """The words of the owner, or what stands for those of somebody else: the input of a turn counts as the owner's."""
-    others = next((each for each in quoted if each.lane is Lane.TURN_MESSAGE and each.layer.text), None)
-    if others is not None:
-        return OTHERS_WORDS.format(name=_key_of(others))
-    words = _joined([layer.text for layer in owners])
-    brought = next((each for each in quoted if each.layer.name is LayerName.QUOTES), None)
-    return words if words or brought is None else PASSED_ON.format(name=_key_of(brought))
+def _turn_words(placed: tuple[Placed, ...]) -> tuple[str, ...]:
+    """The owner's words, each message by itself, and what stands for those of somebody else.
+
+    The input of a turn counts as the owner's. The server sorts the entries by their names, so what is in the place of
+    several messages in a row names them in their order.
+    """
+    said: list[str] = []
+    others: list[str] = []
+    brought = {each.layer.source: _key_of(each) for each in placed if each.layer.name is LayerName.QUOTES}
+    for each in placed:
+        if each.lane is Lane.TURN_MESSAGE and each.layer.text:
+            others.append(_key_of(each))
+        elif each.layer.name is LayerName.USER_TEXT:
+            said += _for_others(others)
+            others.clear()
+            key = brought.get(each.layer.source)
+            said.append(each.layer.text if each.layer.text or key is None else PASSED_ON.format(name=key))
+    return (*said, *_for_others(others))
+
+
+def _for_others(keys: list[str]) -> list[str]:
+    if len(keys) > 1:
+        return [SEVERAL_OTHERS.format(names=", then ".join(keys))]
+    return [OTHERS_WORDS.format(name=key) for key in keys]
 
 
 def entries(key: str, texts: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,9 @@ that starts it to its end, and hears every notification of the thread:
     RUNNING    | error, to be tried again        | RUNNING; messages that were streamed in part are taken back
     RUNNING    | error, not to be tried again    | RUNNING; turn/completed brings the same one
     RUNNING    | a count of tokens               | RUNNING; added if it is a new request, see `counting`
+    RUNNING    | words that were sent into it    | RUNNING; told as joined, and messages streamed in part are taken back
     RUNNING    | turn/completed of this turn     | ENDED; what is open is told as over, then `Finished`
+    RUNNING    | the same, words came in unread  | OPENING once more, see `goes_on`
     RUNNING    | anything of another turn        | RUNNING; nothing, save that its count is where this turn's begins
     any        | what was written down of it     | ENDED, likewise, if that tells of its end; see `recall`
     any        | the connection ends             | ENDED, likewise, as lost, unless the answer was whole by then
@@ -30,6 +32,7 @@ from enum import Enum
 from codex_bridge.counting import Counting
 from codex_bridge.early import Early
 from codex_bridge.failures import Trouble, sentence, turn_failure, turn_trouble
+from codex_bridge.joining import Joining
 from codex_bridge.messages import Message, answer_of, retract
 from codex_bridge.wire.items import (
     AgentMessageItem,
@@ -62,6 +65,7 @@ from harness.turns import (
     EndedBy,
     Failure,
     Finished,
+    Joined,
     Notice,
     Outcome,
     PlanChanged,
@@ -105,6 +109,7 @@ class TurnLedger:
         self._login = login
         self._unasked = unasked
         self.turn_id = ""
+        self._first_id = ""
         self.began = False
         """Whether turn/started was seen; before it, an interrupt that names the turn is refused."""
         self._state = State.OPENING
@@ -112,6 +117,14 @@ class TurnLedger:
         self._adopts = False
         self._gone = False
         """Whether its server is."""
+        self.joining = Joining()
+        """What joins the turn."""
+        self.goes_on = False
+        """Words joined the turn that nobody has read when Codex ended it: it needs one more turn of the thread, which
+        answers them and begins without words of its own. For the gateway it is the same one. Whoever begins that one
+        takes this back."""
+        self._earlier: list[str] = []
+        """Answers to what was said before words came in."""
         self._messages: dict[str, Message] = {}
         self._work = Work()
         self._said_last = False
@@ -173,6 +186,7 @@ class TurnLedger:
         if self._state is not State.OPENING:
             return None
         self._state, self.turn_id = State.RUNNING, turn.id
+        self._first_id = self._first_id or turn.id
         return [event for wire in self._early.take() for event in self.see(wire)]
 
     def adopt(self) -> list[TurnEvent]:
@@ -241,6 +255,14 @@ class TurnLedger:
         if self.ends_by is None:
             self.ends_by, self._given_up, self._why, self._counts_as_answer = by, sentence, failure, answered
 
+    def has_seen(self, turn_id: str) -> bool:
+        """Whether a turn of that id began on the thread while this one was followed."""
+        return turn_id in self._early.began
+
+    def leave(self, by: EndedBy) -> list[TurnEvent]:
+        """Whoever waits for the turn is told its end now, though it is not over: it is yet to be stopped."""
+        return [Finished(self._result(Outcome.INTERRUPTED, by=by))]
+
     def rest(self, remark: str) -> list[TurnEvent]:
         """There was nothing to do; `remark` says why."""
         self._remark = remark
@@ -277,8 +299,9 @@ class TurnLedger:
         match wire:
             case Warned(message=text):
                 return (Notice(text),)
-            case TurnBegan(turn=turn) if turn.id == self.turn_id:
-                self.began = True
+            case TurnBegan(turn=turn):
+                self._early.began[turn.id] = turn
+                self.began = self.began or turn.id == self.turn_id
                 return ()
             case TurnEnded(turn=turn) if turn.id == self.turn_id:
                 return self._ended(turn)
@@ -298,11 +321,32 @@ class TurnLedger:
     def _of_this_turn(
         self, wire: ItemStarted | ItemCompleted | TurnFailing | TokenUsageUpdated | PlanUpdated | ModelRerouted
     ) -> Iterable[TurnEvent]:
+        if isinstance(wire, ItemStarted | ItemCompleted) and not self._is_news(wire, wire.item):
+            return ()
+        key = self.joining.see(wire)
+        return self._told(wire) if key is None else (*self._joined(key), *self._told(wire))
+
+    def _joined(self, key: str) -> list[TurnEvent]:
+        """Words came in: Codex breaks off what the model was saying, keeps what was whole, and asks it again."""
+        events = retract(self._messages)
+        answered = self._close() if self._answered else ""
+        return [*events, Joined(key, answered)]
+
+    def _close(self) -> str:
+        """What was said until now is an answer of its own; gives it."""
+        answer = answer_of(self._messages.values())
+        self._messages.clear()
+        self._earlier += [answer] if answer else []
+        return answer
+
+    def _told(
+        self, wire: ItemStarted | ItemCompleted | TurnFailing | TokenUsageUpdated | PlanUpdated | ModelRerouted
+    ) -> Iterable[TurnEvent]:
         match wire:
             case ItemStarted(item=item):
-                return self._item_started(item) if self._is_news(wire, item) else ()
+                return self._item_started(item)
             case ItemCompleted(item=item):
-                return self._item_completed(item) if self._is_news(wire, item) else ()
+                return self._item_completed(item)
             case TurnFailing(will_retry=True):
                 self.retried = True
                 self._said_last = self._answered = False
@@ -385,6 +429,10 @@ class TurnLedger:
                 self.trouble, self.summary_failed = turn_trouble(turn.error), self._compacting
                 detail = turn.error.message if turn.error else ""
                 return self._end(Outcome.FAILED, sentence(turn.error, self._login), detail, turn_failure(turn.error))
+            case _ if self.joining.unread and self.ends_by is None and not self._gone:
+                self._close()  # nobody has read them, so whatever was said before them was said to its end
+                self._state, self.turn_id, self.began, self.goes_on = State.OPENING, "", False, True
+                return []
             case _:  # "completed", or a word that a newer server has for an end
                 self._compacted |= self.summarises
                 return self._end(Outcome.ANSWERED if answer_of(self._messages.values()) else Outcome.EMPTY)
@@ -421,13 +469,25 @@ class TurnLedger:
         self._state = State.ENDED
         # A command outlives its turn, also one that is interrupted (measured), but not the server.
         left = self._work.close(goes_on=not self._gone and failure is not Failure.SHUTDOWN)
-        result = TurnResult(
+        return [*left, Finished(self._result(outcome, error, detail, failure, by=by))]
+
+    def _result(
+        self,
+        outcome: Outcome,
+        error: str = "",
+        detail: str = "",
+        failure: Failure | None = None,
+        *,
+        by: EndedBy = EndedBy.ITSELF,
+    ) -> TurnResult:
+        return TurnResult(
             outcome=outcome,
             text=answer_of(self._messages.values()),
+            earlier=tuple(self._earlier),
             error=error,
             detail=detail,
             conversation=self.thread_id,
-            turn=self.turn_id,
+            turn=self._first_id,
             usage=self._counting.usage,
             usage_of_subagents=self._usage_of_subagents,
             evidence=self._work.evidence(self._messages_in),
@@ -439,4 +499,3 @@ class TurnLedger:
             context_used=self._counting.used,
             context_window=self._counting.window,
         )
-        return [*left, Finished(result)]

@@ -9,7 +9,9 @@ from typing import Final
 
 from harness.lean_values import dataclass
 
-_MARK: Final = re.compile(r"(?P<key>.*) heard=(?P<heard>\d{1,15})", re.DOTALL)
+_MARK: Final = re.compile(r"(?P<keys>.*) heard=(?P<heard>\d{1,15})", re.DOTALL)
+_NEXT: Final = "\n"
+"""Between the ids of messages that were handed over together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +22,23 @@ class Mark:
     """Id of what caused the turn, see `TurnRequest.message_key`."""
     heard: int
     """The number of the last row of the chat's transcript that the thread knows when it has this message."""
+    more: tuple[str, ...] = ()
+    """Ids of the messages that were handed over with it."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The ids of all of them."""
+        return (self.key, *self.more)
 
     def __str__(self) -> str:
         """The mark as Codex keeps it."""
-        return f"{self.key} heard={self.heard}"
+        return f"{_NEXT.join(self.keys)} heard={self.heard}"
 
 
 def read_mark(text: str | None) -> Mark | None:
     """The mark of a message; None for one that is not ours."""
     found = _MARK.fullmatch(text or "")
-    return None if found is None else Mark(found["key"], int(found["heard"]))
+    if found is None:
+        return None
+    key, *more = found["keys"].split(_NEXT)
+    return Mark(key, int(found["heard"]), tuple(more))

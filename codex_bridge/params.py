@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from codex_bridge.compatibility import InstructionChange
-from codex_bridge.lanes import CHANGED_KEY, NAMED_KEY, LanePlan, entries
+from codex_bridge.lanes import CHANGED_KEY, NAMED_KEY, JoinPlan, LanePlan, entries
 from codex_bridge.marks import Mark
 from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
@@ -29,8 +29,10 @@ from codex_bridge.wire.requests import (
     ThreadResumeParams,
     ThreadStartParams,
     TurnStartParams,
+    TurnSteerParams,
 )
 from codex_bridge.wording import BLOCK_INTRO, OVER
+from harness.layers import Layer, LayerName
 from harness.lean_values import dataclass
 from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
@@ -198,15 +200,16 @@ def turn_start(
         **dict.fromkeys(sorted(ended), OVER),
         **{in_round(key, context_round): text for key, text in once.items()},
     }
-    context = {key: ContextEntry(kind=_kind_of(key), value=text) for key, text in added.items()}
+    context = _entries(added)
     context |= {key: ContextEntry(kind="untrusted", value=text) for key, text in lanes.turn_quoted.items()}
-    texts = [lanes.turn_context, lanes.turn_input] if with_context else [lanes.turn_input]
+    words = lanes.turn_words or ("",)
+    texts = [lanes.turn_context, *words] if with_context else [*words]
     if context and not lanes.takes_context:
         texts, context = [_block(context), *texts], {}
     params = TurnStartParams(
         thread_id=thread.thread.id,
         input=[TextInput(text=text) for text in texts],
-        client_user_message_id=str(Mark(request.message_key, heard)),
+        client_user_message_id=str(mark_of(request.message_key, request.composition.layers, heard)),
         approvals_reviewer=settings.reviewer,
         sandbox_policy=_sandbox_policy(settings.sandbox),
         collaboration_mode=CollaborationMode(
@@ -228,6 +231,78 @@ def _block(context: Mapping[str, ContextEntry]) -> str:
     names = {key: key if entry.kind == "application" else f"external_{key}" for key, entry in context.items()}
     parts = [f"<{names[key]}>\n{context[key].value}\n</{names[key]}>" for key in sorted(context)]
     return "\n\n".join([BLOCK_INTRO, *parts])
+
+
+def mark_of(key: str, layers: Iterable[Layer], heard: int) -> Mark:
+    """What is kept with some words, by which they are recognised: the ids of all messages that they come from.
+
+    Args:
+        key: That of the first.
+        layers: The words.
+        heard: See `turn_start`.
+    """
+    said = [layer.source for layer in layers if layer.name is LayerName.USER_TEXT]
+    return Mark(key, heard, tuple(said[1:]))
+
+
+def turn_steer(
+    mark: Mark,
+    joins: JoinPlan,
+    lanes: LanePlan,
+    *,
+    thread_id: str,
+    turn_id: str,
+    context_round: int,
+) -> TurnSteerParams:
+    """Parameters of turn/steer.
+
+    The entries that hold go along: what they leave out the server takes for forgotten, and the next turn would say all
+    of it anew (measured). Those that it knows it does not say again.
+
+    Args:
+        mark: What is kept with the words.
+        joins: What is said.
+        lanes: The texts of the turn.
+        thread_id: The thread.
+        turn_id: Its running turn.
+        context_round: See `in_round`.
+    """
+    standing = {**lanes.standing, **joins.named} if lanes.takes_context else joins.named
+    context = _entries({in_round(key, context_round): text for key, text in standing.items()})
+    context |= {key: ContextEntry(kind="untrusted", value=text) for key, text in joins.quoted.items()}
+    texts = [*joins.words]
+    if context and not lanes.takes_context:
+        texts, context = [_block(context), *texts], {}
+    params = TurnSteerParams(
+        thread_id=thread_id,
+        input=[TextInput(text=text) for text in texts],
+        expected_turn_id=turn_id,
+        client_user_message_id=str(mark),
+    )
+    return params.model_copy(update={"additional_context": context}) if context else params
+
+
+def without_words(begun: TurnStartParams, lanes: LanePlan, *, context_round: int) -> TurnStartParams:
+    """Parameters of turn/start for one more turn like `begun` that brings nothing new, and answers what was said last.
+
+    Args:
+        begun: What the turn before began with.
+        lanes: Its texts.
+        context_round: See `in_round`.
+    """
+    standing = lanes.standing if lanes.takes_context else dict[str, str]()
+    given: dict[str, Any] = {name: getattr(begun, name) for name in begun.model_fields_set - _OF_THE_WORDS}
+    given["input"] = []
+    if context := _entries({in_round(key, context_round): text for key, text in standing.items()}):
+        given["additional_context"] = context
+    return TurnStartParams(**given)
+
+
+_OF_THE_WORDS: Final = frozenset({"input", "client_user_message_id", "additional_context"})
+
+
+def _entries(texts: Mapping[str, str]) -> dict[str, ContextEntry]:
+    return {key: ContextEntry(kind=_kind_of(key), value=text) for key, text in texts.items()}
 
 
 def _with_tier(params: Tiered, tier: str | None) -> Tiered:

@@ -113,4 +113,4 @@ def _items(thread_id: str, turn: Turn, limit: int, cursor: str | None = None) ->
 
 def _has(items: tuple[ItemValue, ...], key: str) -> bool:
     marks = [read_mark(item.client_id) for item in items if isinstance(item, UserMessageItem)]
-    return any(mark is not None and mark.key == key for mark in marks)
+    return any(mark is not None and key in mark.keys for mark in marks)

@@ -15,7 +15,7 @@ from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostErro
 from codex_bridge.failures import RULES, Rule, Trouble, call_failure, trouble_of
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
-from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start
+from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.restarts import DEADLY, Suspects
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
@@ -23,7 +23,7 @@ from codex_bridge.stopping import Stopping
 from codex_bridge.threads import BUSY_PAUSE, NoThreadError, Threads, changes, holds_of
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
-from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams
+from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams, TurnStartParams
 from harness.store.bound import Holds
 from harness.turns import EndedBy, Notice, Outcome, TurnResult
 
@@ -93,16 +93,21 @@ class Running:
             turn.push(turn.ended_ledger().rest(str(nothing)))
             return
         await turn.over.wait()
-        if turn.lost is not None:
-            from codex_bridge.compaction import settle_lost  # few conversations are summarised on request
-
-            await settle_lost(self._servers, turn, *turn.lost)
-        elif turn.buffer.result is None:
+        while turn.buffer.result is None:
             turn.over = anyio.Event()
-            # Nothing of it ran. Its thread is of no use any more, so a fresh one gets it, and what fits of before.
-            why, turn.outgrown = turn.outgrown, ""
-            await self._threads.drop(self._servers.current, turn.key, why)
-            thread, before = await self._run_once(turn)
+            if turn.lost is not None:
+                from codex_bridge.compaction import settle_lost  # few conversations are summarised on request
+
+                await settle_lost(self._servers, turn, *turn.lost)
+            elif turn.ledger is not None:
+                await self._go_on(turn, turn.ledger, thread)
+            else:
+                # Nothing of it ran. Its thread is of no use any more, so a fresh one gets it, and what fits of before.
+                why, turn.outgrown = turn.outgrown, ""
+                await self._threads.drop(self._servers.current, turn.key, why)
+                turn.begin_anew()
+                thread, before = await self._run_once(turn)
+            await turn.over.wait()
         result = await turn.buffer.wait()
         allowed = None if turn.aside else turn.request.may_vanish
         connection = self._servers.current
@@ -290,12 +295,33 @@ class Running:
             if turn.stopped:
                 await self._stopping.stop(turn)
 
+    async def _go_on(self, turn: CodexTurn, ledger: TurnLedger, thread: OpenThread) -> None:
+        """Have the words answered that came in just as Codex ended the turn, see `TurnLedger.goes_on`.
+
+        Raises:
+            CodexError: Codex refused, or went away.
+        """
+        ledger.goes_on = False
+        begun = [each.params for each in turn.sent if isinstance(each.params, TurnStartParams)][-1]
+        params = without_words(begun, turn.lanes, context_round=thread.context_round)
+        turn.sent.append(SentRequest(TURN_START.name, params))
+        self._watching.reopen(turn)
+        with anyio.CancelScope(shield=True):
+            connection = self._servers.current
+            if connection is None:
+                raise ConnectionLostError("it went away as the turn went on", doing=TURN_START.name)
+            started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
+            turn.push(ledger.accept(started.turn))
+            self._watching.confirm(turn)
+            if turn.stopped:
+                await self._stopping.stop(turn)
+
     async def _adopted(self, turn: CodexTurn, ledger: TurnLedger) -> bool:
         """Whether Codex runs the turn although its answer to turn/start did not reach us."""
-        turn.known = anyio.Event()
         turn.push(ledger.adopt())
-        with anyio.move_on_after(ADOPTION_DEADLINE):
-            await turn.known.wait()
+        if ledger.state is State.OPENING:
+            with anyio.move_on_after(ADOPTION_DEADLINE):
+                await turn.until_known()
         return ledger.state is not State.OPENING
 
     async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> bool:

@@ -4,6 +4,7 @@ What fits is said by `compatibility.decide`, what a refusal means by `failures`;
 """
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -267,6 +268,20 @@ class Threads:
             await self._bindings.put(self._binding(session_key, thread))
         except StoreError as error:
             thread.stored = before
+            self._ail(error)
+
+    def of(self, turn: CodexTurn) -> OpenThread | None:
+        """The thread of a turn that runs."""
+        return self._of.get(turn)
+
+    async def add_words(self, turn: CodexTurn, words: Iterable[Layer]) -> None:
+        """Keep what was said into a turn that was lost, where only now it is known that Codex had taken it."""
+        result = turn.buffer.result
+        if turn.apart or result is None:
+            return
+        try:
+            await self._bindings.mirror(turn.key, Spoken(said=_said(words), answered="", turn=result.turn))
+        except StoreError as error:
             self._ail(error)
 
     async def _leave(self, connection: Connection, thread: OpenThread) -> None:
@@ -586,20 +601,27 @@ def _spoken(turn: CodexTurn) -> Spoken | None:
     if result is None or turn.vanished or turn.compacts or request.trigger is Trigger.HEARTBEAT:
         return None
     # A turn that is lost before it has a name may have begun all the same: its message tells.
-    turn_id = result.turn or (request.message_key if result.outcome is Outcome.LOST else "")
+    # One that was left before it had a name got one all the same.
+    turn_id = result.turn or (turn.ledger.turn_id if turn.ledger is not None else "")
+    turn_id = turn_id or (request.message_key if result.outcome is Outcome.LOST else "")
     if not turn_id:
         return None
     from harness.replies import told  # who only starts a server needs none of it
 
-    # A message may be nothing but what somebody else wrote.
-    said = [layer.text for name in _SAID if (layer := request.composition.get(name)) is not None and layer.text]
     return Spoken(
-        said=said[0] if said else "",
-        answered=told(result.text),
+        said=_said((*request.composition.layers, *turn.steers.joined)),
+        answered="\n\n".join(filter(None, map(told, (*result.earlier, result.text)))),
         occasion=Occasion.SCHEDULED if request.trigger is Trigger.CRON else Occasion.CHAT,
         conversation=result.conversation,
         turn=turn_id,
     )
+
+
+def _said(layers: Iterable[Layer]) -> str:
+    """What was said, of all that a turn was told; a message may be nothing but what somebody else wrote."""
+    said = [layer for layer in layers if layer.text.strip() and layer.name in _SAID]
+    spoken = {layer.source for layer in said if layer.name is LayerName.USER_TEXT}
+    return "\n\n".join(layer.text for layer in said if layer.name is LayerName.USER_TEXT or layer.source not in spoken)
 
 
 def _known(held: Basis, now: Basis) -> Basis:

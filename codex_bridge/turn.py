@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import replace
 
 import anyio
 
@@ -12,13 +13,14 @@ from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import is_apart
 from codex_bridge.rpc import JsonObject
 from codex_bridge.rules import is_overridden
+from codex_bridge.steers import Steers
 from codex_bridge.tools import Registered
 from codex_bridge.wire.base import Sent
 from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
 from harness.layers import Composition, Layer
 from harness.lean_values import dataclass
-from harness.turns import EndedBy, Finished, TurnEvent, TurnRequest, TurnResult
+from harness.turns import EndedBy, Finished, Joined, Steered, TurnEvent, TurnRequest, TurnResult
 
 logger = logging.getLogger("codex_bridge")
 
@@ -44,6 +46,7 @@ class CodexTurn:
         tools: Registered,
         standing: Standing,
         interrupt: "Callable[[CodexTurn, EndedBy], Awaitable[None]]",
+        steer: "Callable[[CodexTurn, tuple[Layer, ...], str], Awaitable[Steered]]",
         *,
         reads_rules: bool = True,
         compacts: bool = False,
@@ -77,14 +80,13 @@ class CodexTurn:
         self.vanished = False
         """Whether the turn was taken out of its thread again."""
         self.over = anyio.Event()
-        """Set when the turn is over, or must be begun anew and `buffer` has no result."""
+        """Set when nothing of the turn runs any more, or it must be begun anew and `buffer` has no result."""
         self.ledger: TurnLedger | None = None
         self.lost: tuple[TurnLedger, TransportError | None] | None = None
         """The account of a turn whose server went away in the middle, when that does not settle how it ended."""
         self.watch: Watch | None = None
         """Its deadlines; None for one that has not come to its turn."""
-        self.known: anyio.Event | None = None
-        """Somebody waits to hear whether Codex has the turn; set when that is known."""
+        self._known: anyio.Event | None = None
         self.adrift = False
         """Its server is gone, and how it ended is being looked up."""
         self.stopped: EndedBy | None = None
@@ -93,7 +95,10 @@ class CodexTurn:
         self.scope = anyio.CancelScope()
         self.calls: set[anyio.CancelScope] = set()
         """The calls of tools that are being served."""
+        self.steers = Steers()
+        """The words that join it."""
         self._interrupt = interrupt
+        self._steer = steer
 
     def route(self, *, copied: bool, hears_mode: bool = True, takes_context: bool = True) -> None:
         """Plan anew which layer travels where, see `lanes.plan`."""
@@ -108,6 +113,17 @@ class CodexTurn:
             takes_context=takes_context,
             apart=self.apart,
         )
+
+    def begin_anew(self) -> None:
+        """Another thread gets the turn, and with it what had joined it on the one before."""
+        composition = self.request.composition
+        self.request = replace(
+            self.request,
+            composition=Composition((*composition.layers, *self.steers.joined), composition.left_out),
+        )
+        self.steers.joined.clear()
+        self.steers.taken = 0
+        self.route(copied=self.lanes.copied)
 
     def events(self) -> AsyncIterator[TurnEvent]:
         """Stream what happens, up to and with `Finished`; can be iterated once."""
@@ -124,20 +140,46 @@ class CodexTurn:
         """
         await self._interrupt(self, by)
 
+    async def steer(self, words: tuple[Layer, ...], key: str) -> Steered:
+        """Add words to the turn, see `harness.turns.RunningTurn`."""
+        return await self._steer(self, words, key)
+
+    async def until_known(self) -> None:
+        """Wait until Codex has the turn, or it is over."""
+        if self._known is None:
+            self._known = anyio.Event()
+        await self._known.wait()
+
     def push(self, events: Iterable[TurnEvent]) -> None:
         """Hand events to the reader."""
         for event in events:
             over = self.buffer.result is not None
             self.buffer.push(event)
-            if isinstance(event, Finished) and not over and self.request.on_end is not None:
-                try:
-                    self.request.on_end(event.result)
-                except Exception:  # the gateway's own code must end no other turn
-                    logger.exception("on_end of a turn for %s", self.request.session_key)
+            if isinstance(event, Finished):
+                if not over:
+                    self._tell_end(event.result)
+            elif isinstance(event, Joined):
+                self.steers.join(event.key)
         if self.buffer.result is not None:
-            self.over.set()
-        if self.known is not None and self.ledger is not None and self.ledger.state is not State.OPENING:
-            self.known.set()
+            self.steers.open = False
+            self.steers.release()
+            if self.ledger is None or self.ledger.state is State.ENDED:
+                self.over.set()
+            self._tell_known()
+        elif self._known is not None and self.ledger is not None and self.ledger.state is not State.OPENING:
+            self._tell_known()
+
+    def _tell_known(self) -> None:
+        if self._known is not None:
+            self._known.set()
+            self._known = None
+
+    def _tell_end(self, result: TurnResult) -> None:
+        if self.request.on_end is not None:
+            try:
+                self.request.on_end(result)
+            except Exception:  # the gateway's own code must end no other turn
+                logger.exception("on_end of a turn for %s", self.request.session_key)
 
     def ended_ledger(self) -> TurnLedger:
         """The ledger that can end this turn, also when it never got as far as a thread."""

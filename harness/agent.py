@@ -1,5 +1,6 @@
 """One agent: a workspace, a backend, and a message or the clock in between."""
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Generic, cast
 
@@ -7,7 +8,7 @@ from harness.conversations import Carried, Conversations, Held
 from harness.gather import Gathered, Gatherer, Situation
 from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind, InboundMessage
-from harness.layers import Layer, Trust, words_of
+from harness.layers import Layer, LayerName, Lifetime, Trust, words_of
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
@@ -46,34 +47,57 @@ class Agent(Generic[TurnT]):
     conversations: Conversations = field(default_factory=Conversations, compare=False)
     """What each of its conversations holds."""
 
-    async def receive(self, message: InboundMessage) -> TurnT:
+    async def receive(self, message: InboundMessage, *more: InboundMessage, left_out: str = "") -> TurnT:
         """Begin the turn that answers `message`. A bare /new or /reset begins a new conversation.
+
+        Args:
+            message: The message, after which the turn is named.
+            more: Others of the same conversation that it answers as well, in the order in which they came.
+            left_out: What is told of messages before them that were not kept; quoted as data.
 
         Raises:
             WorkspaceError: The workspace folder is not there. A missing file in it is no error.
         """
-        audience = self.audience(message)
-        key = message.session_key(self.gatherer.settings.id)
-        if audience is Audience.OTHER_DIRECT:
-            # What was said to the owner here, the memory among it, stays in the owner's conversation.
-            key = f"{key}:other"
-        # In a group whoever is not known as the owner is somebody else.
-        owner = audience is Audience.OWNER or message.sender.id in (self.owners or ())
-        words = words_of(message.text, message.key, Trust.OWNER if owner else Trust.OUTSIDER)
-        situation = self._situation(Trigger.CHAT, audience, words, key)
-        if message.quoted:
-            from harness.quotes import quotes_of  # most messages bring nothing along
+        situation = self._said((message, *more), left_out)
+        if not more and (reset := bare_reset(message.text)) is not None:
+            situation = replace(situation, reset=reset)
+        return (await self._begin(situation, message.key)).turn
 
-            situation = replace(situation, quotes=quotes_of(message))
+    def joining(self, message: InboundMessage, *more: InboundMessage, left_out: str = "") -> tuple[Layer, ...]:
+        """What messages bring along that join a running turn of their conversation, for `RunningTurn.steer`."""
+        return self.gatherer.joining(self._said((message, *more), left_out))
+
+    def conversation(self, message: InboundMessage) -> str:
+        """The session key of the conversation that answers `message`."""
+        key = message.session_key(self.gatherer.settings.id)
+        # What was said to the owner here, the memory among it, stays in the owner's conversation.
+        return f"{key}:other" if self.audience(message) is Audience.OTHER_DIRECT else key
+
+    def _said(self, messages: Sequence[InboundMessage], left_out: str) -> Situation:
+        first, *more = messages
+        audience = self.audience(first)
+        words = self._words(first, audience)
+        situation = self._situation(Trigger.CHAT, audience, words, self.conversation(first))
+        if first.quoted:
+            situation = replace(situation, quotes=_quotes(first))
         if audience is Audience.GROUP:
             from harness.prompt.chat import chat_facts  # a direct chat needs none
 
-            chat = message.chat
-            facts = chat_facts(self.gatherer.settings, message.channel, chat.kind, id=chat.id, title=chat.title)
-            situation = replace(situation, chat=facts, sender=message.sender)
-        if (reset := bare_reset(message.text)) is not None:
-            situation = replace(situation, reset=reset)
-        return (await self._begin(situation, message.key)).turn
+            chat = messages[-1].chat  # as it is called now
+            facts = chat_facts(self.gatherer.settings, first.channel, chat.kind, id=chat.id, title=chat.title)
+            situation = replace(situation, chat=facts, senders=tuple(each.sender for each in messages))
+        if more:
+            said = [(_quotes(each), self._words(each, audience)) for each in more]
+            situation = replace(situation, more=tuple(layer for each in said for layer in each if layer is not None))
+        if left_out:
+            layer = Layer(LayerName.LEFT_OUT, f"before {first.key}", Lifetime.INPUT, Trust.OUTSIDER, left_out)
+            situation = replace(situation, left_out=layer)
+        return situation
+
+    def _words(self, message: InboundMessage, audience: Audience) -> Layer:
+        # In a group whoever is not known as the owner is somebody else.
+        owner = audience is Audience.OWNER or message.sender.id in (self.owners or ())
+        return words_of(message.text, message.key, Trust.OWNER if owner else Trust.OUTSIDER)
 
     async def heartbeat(self, run: "HeartbeatRun", *, key: str) -> Beat[TurnT]:
         """Begin a heartbeat in the owner's conversation, or beside it.
@@ -213,6 +237,14 @@ class Agent(Generic[TurnT]):
             limit_key="" if seconds is None else "heartbeat.timeoutSeconds",
         )
         return request, responder
+
+
+def _quotes(message: InboundMessage) -> Layer | None:
+    if not message.quoted:
+        return None
+    from harness.quotes import quotes_of  # most messages bring nothing along
+
+    return quotes_of(message)
 
 
 def _carried(gathered: Gathered, held: Held) -> Carried:

@@ -39,6 +39,7 @@ ORDER: Final = (
     LayerName.MEMORY,
     LayerName.REFRESH,
     LayerName.SENDER,
+    LayerName.LEFT_OUT,
     LayerName.QUOTES,
     LayerName.USER_TEXT,
 )

@@ -94,10 +94,14 @@ class Situation:
     """What the conversation holds already."""
     chat: "ChatFacts | None" = None
     """The chat that a message came from; None for a turn that no chat caused."""
-    sender: Sender | None = None
-    """Who wrote in it; None for nobody."""
+    senders: tuple[Sender, ...] = ()
+    """Who wrote in it: of several messages, who wrote each of them."""
+    left_out: Layer | None = None
+    """What is said of messages before it that were not kept."""
     quotes: Layer | None = None
     """Words of others that the message brings along."""
+    more: tuple[Layer, ...] = ()
+    """What was said after it before the turn could begin, with what each message brings along before its words."""
 
     @property
     def run(self) -> RunKind:
@@ -105,9 +109,9 @@ class Situation:
         return RunKind.COMMITMENT_ONLY if self.commitments_only else RUN_OF[self.trigger]
 
 
-_OF_ONE_TURN: Final = frozenset({"words", "held", "sender", "quotes"})
+_OF_ONE_TURN: Final = frozenset({"words", "held", "senders", "left_out", "quotes", "more"})
 _REST: Final = attrgetter(*(each.name for each in fields(Situation) if each.name not in _OF_ONE_TURN))
-"""All of a situation but the words, who wrote them, and the conversation.
+"""All of a situation but the messages, who wrote them, and the conversation.
 
 A turn that is like one before makes no new `Situation`.
 """
@@ -259,9 +263,7 @@ class Gatherer:
             self._known[kind] = known
             while len(self._known) > MOST_KINDS:
                 del self._known[next(iter(self._known))]
-        last: tuple[Layer, ...] = (*self._sender(situation), self._words(situation, known.first_run))
-        if situation.quotes is not None and situation.reset is None:
-            last = (*last[:-1], situation.quotes, last[-1])
+        last = self._messages(situation, self._words(situation, known.first_run))
         if situation.held.compacted and (refresh := self._refresh(situation, found)) is not None:
             last = (refresh, *last)
         composition = known.gathered.composition
@@ -375,12 +377,22 @@ class Gatherer:
 
         return chat_names(situation.chat)
 
-    def _sender(self, situation: Situation) -> tuple[Layer, ...]:
-        if situation.sender is None or not self._hears_of_group(situation):
-            return ()
-        from harness.prompt.chat import sender_name  # in a direct chat only one person writes
+    def joining(self, situation: Situation) -> tuple[Layer, ...]:
+        """What joins a turn that runs, in reading order: the same as what such a turn would carry of the messages."""
+        return self._messages(situation, situation.words)
 
-        return (outsiders(LayerName.SENDER, sender_name(situation.sender)),)
+    def _messages(self, situation: Situation, words: Layer) -> tuple[Layer, ...]:
+        """The messages of a turn, and what is said of them."""
+        brought = situation.quotes if situation.reset is None else None
+        before = (*self._senders(situation), situation.left_out, brought)
+        return (*(layer for layer in before if layer is not None), words, *situation.more)
+
+    def _senders(self, situation: Situation) -> tuple[Layer, ...]:
+        if not situation.senders or not self._hears_of_group(situation):
+            return ()
+        from harness.prompt.chat import sender_names  # in a direct chat only one person writes
+
+        return (outsiders(LayerName.SENDER, sender_names(situation.senders)),)
 
     def _group(self, situation: Situation) -> str:
         if situation.chat is None or not self._hears_of_group(situation):

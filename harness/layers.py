@@ -44,6 +44,8 @@ class LayerName(StrEnum):
     """What people outside call that group, and themselves in it."""
     SENDER = "chat/sender"
     """Who wrote the message, by the names that this person chose."""
+    LEFT_OUT = "chat/left-out"
+    """Messages of the chat that came while the agent was busy, and that were too many to be kept."""
     HISTORY = "chat/history"
     """What was said in the chat before, quoted to a conversation that does not know it."""
     QUOTES = "message/quotes"

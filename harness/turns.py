@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from harness.asks import ApprovalAsked, AskSettled, QuestionAsked
-from harness.layers import Composition
+from harness.layers import Composition, Layer
 from harness.lean_values import dataclass
 from harness.tools import Tool
 
@@ -248,6 +248,16 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """Further words of a person came into the turn; what is said from now on answers them as well."""
+
+    key: str
+    """The message that they came with, see `RunningTurn.steer`."""
+    answered: str = ""
+    """The answer to what was said before, where it was whole by then: it stands, and another one follows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """One sentence for the operator; nothing that ends the turn."""
 
@@ -418,6 +428,8 @@ class TurnResult:
 
     remark: str = ""
     """One sentence for a person about an end that is no failure, and still not what was asked for."""
+    earlier: tuple[str, ...] = ()
+    """Answers that were whole before further words came in, oldest first; `text` answers what came last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,11 +474,30 @@ TurnEvent: TypeAlias = (
     | UsageCounted
     | CompactionStarted
     | Compacted
+    | Joined
     | SubagentStarted
     | SubagentFinished
     | Notice
     | Finished
 )
+
+
+class Steered(Enum):
+    """What became of words that were to join a running turn."""
+
+    TAKEN = "taken"
+    """They are in the conversation, and the turn answers them."""
+    OVER = "over"
+    """The turn ended without them, or is about to. They are nowhere; a new turn has to carry them."""
+    UNFIT = "unfit"
+    """Turns of its kind take nothing in, or it does not at the moment. They are nowhere; the next turn carries them."""
+    UNKNOWN = "unknown"
+    """The backend went away, and whether they were read cannot be found out. They share the fate of the turn."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether a new turn has to carry them; otherwise they must not be sent again."""
+        return self in (Steered.OVER, Steered.UNFIT)
 
 
 class RunningTurn(Protocol):
@@ -487,7 +518,21 @@ class RunningTurn(Protocol):
         ...
 
     async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
-        """Ask for the end; the turn then finishes as interrupted. Twice is harmless, and the first reason counts."""
+        """Ask for the end; the turn then finishes as interrupted. Twice is harmless, and the first reason counts.
+
+        Also the end of what works for it; of a turn that is over, what still does so.
+        """
+        ...
+
+    async def steer(self, words: tuple[Layer, ...], key: str) -> Steered:
+        """Add words to the turn, and wait until it is known what became of them, at the latest with the turn's end.
+
+        Calls are heard in the order in which they are made; once one is refused the turn takes no other.
+
+        Args:
+            words: What a person said, and who that is where several write, as `harness.agent.Agent.joining` gives it.
+            key: Id of the message, the same when it comes twice; of several, that of the first.
+        """
         ...
 
 

@@ -33,11 +33,12 @@ class TurnsListParams(Sent):
     thread_id: str
     limit: int
     items_view: Literal["full"] | None = None
-    """Without it each turn comes with its messages alone, and one that only summarised the thread with nothing."""
+    """Without it each turn comes with the message that it began with and its last answer; one that only summarised the
+    thread with nothing."""
 
 
 class TurnsListed(Received):
-    """Answer to thread/turns/list: of each turn the message that began it, and its final one."""
+    """Answer to thread/turns/list."""
 
     data: tuple[Turn, ...] = ()
 

@@ -260,6 +260,7 @@ class TurnSteerParams(Sent):
     input: list[UserInput]
     expected_turn_id: str
     client_user_message_id: str | None = None
+    additional_context: dict[str, ContextEntry] | None = None
 
 
 class TurnSteered(Received):

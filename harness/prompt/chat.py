@@ -5,7 +5,7 @@ where a backend can carry them with less authority than our own sentences, apart
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.inbound import ChatKind, Sender
@@ -85,14 +85,22 @@ def chat_names(facts: ChatFacts, *, whose: str = "The group's") -> str:
     )
 
 
-def sender_name(sender: Sender) -> str:
-    """Who writes in a group, as one line of JSON: no name can pass for another one, nor for an id."""
+def sender_names(senders: Sequence[Sender]) -> str:
+    """Who writes in a group, as one line of JSON: no name can pass for another one, nor for an id.
+
+    Of several messages by different people, who wrote each of them.
+    """
+    label = "Who writes in the group now, until another one is named, by the names that this person chose"
+    written: object = _names(senders[0])
+    if any(each != senders[0] for each in senders):
+        label = f"Who wrote each of the next {len(senders)} messages in the group, by the names that these people chose"
+        written = [_names(each) for each in senders]
+    return quoted(label, json.dumps(written, ensure_ascii=False, sort_keys=True))
+
+
+def _names(sender: Sender) -> dict[str, str]:
     chosen = {"id": sender.id, "name": sender.name, "username": sender.username}
-    known = {key: head(literal(value), LONGEST_NAME) for key, value in chosen.items() if value}
-    return quoted(
-        "Who writes in the group now, until another one is named, by the names that this person chose",
-        json.dumps(known, ensure_ascii=False, sort_keys=True),
-    )
+    return {key: head(literal(value), LONGEST_NAME) for key, value in chosen.items() if value}
 
 
 def _direct(facts: ChatFacts, turn: TurnFacts, found: Tools) -> str:

@@ -72,7 +72,7 @@ class Cause:
             ack=ack_convention({name.lower() for name in tools}),
             held=self.held,
             chat=self.chat,
-            sender=self.sender,
+            senders=() if self.sender is None else (self.sender,),
             quotes=self.quotes,
             reset=self.reset,
             light=self.light,

@@ -4,6 +4,7 @@ What goes to the model, and nothing else, comes from here; a preview shows `Asse
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from harness.gather import Gathered
 from harness.layers import LayerName
@@ -13,6 +14,9 @@ from harness.prompt.registry import Extensions
 from harness.settings.agent import AgentSettings
 from harness.turns import Trigger
 from harness.workspace.warning_text import user_prompt_with_warning
+
+_SAID: Final = (LayerName.LEFT_OUT, LayerName.QUOTES, LayerName.USER_TEXT)
+"""What stands in the message itself where a backend has no other place for it, in the composition's order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +51,7 @@ async def prepare(
         hooks: The hooks of the gateway.
     """
     made = assemble(adapter, settings, gathered, live, extensions=extensions)
-    said = gathered.composition.get(LayerName.USER_TEXT)
-    words = said.text if said else ""
-    if quotes := gathered.composition.get(LayerName.QUOTES):
-        words = "\n\n".join(filter(None, (quotes.text, words)))
+    words = "\n\n".join(each.text for each in gathered.composition.layers if each.name in _SAID and each.text)
     if adapter is Adapter.CLI and made.truncation.shown:
         poll = words if live.trigger is Trigger.HEARTBEAT else None
         words = user_prompt_with_warning(words, analysis_of(gathered), heartbeat_prompt=poll)

@@ -410,7 +410,7 @@ def test_a_turn_in_a_thread_of_its_own_carries_why_it_runs_and_its_words(copied:
         turn_once={},
         turn_quoted={},
         turn_context="",
-        turn_input="hi",
+        turn_words=("hi",),
         rules=None,
         developer_without_rules=ours,
         copied=False,

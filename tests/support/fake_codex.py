@@ -34,6 +34,12 @@ class Running:
         """A notification of this turn."""
         return Tell(method, {"threadId": self.thread, "turnId": self.turn, **params})
 
+    def took(self, client_id: Json) -> Iterable[Step]:
+        """Words that joined are in the conversation."""
+        item: JsonObject = {"type": "userMessage", "id": f"message-{client_id}", "clientId": client_id, "content": []}
+        yield self.tell("item/started", item=item)
+        yield self.tell("item/completed", item=item)
+
     def item(self, kind: str, **fields: Json) -> JsonObject:
         """An item of this turn."""
         return {"type": kind, "id": f"{kind}-{self.turn}", **fields}
@@ -85,6 +91,12 @@ def _stall(turn: Running, words: str) -> Iterable[Step]:
     del words
     yield turn.began()
     yield turn.tell("item/agentMessage/delta", itemId="message", delta="Let me")
+
+
+def _replaced(turn: Running, words: str) -> Iterable[Step]:
+    """Another turn runs on the thread in place of this one, whose end is never told."""
+    yield from _stall(turn, words)
+    yield Running(turn.thread, f"{turn.turn}-b").began()
 
 
 def _compact(turn: Running, words: str) -> Iterable[Step]:
@@ -202,6 +214,78 @@ def _expired(turn: Running, words: str) -> Iterable[Step]:
     yield turn.ended("failed", error={"message": "401", "codexErrorInfo": "unauthorized", "additionalDetails": None})
 
 
+def _join(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """Taken in and answered at once."""
+    yield Result({"turnId": turn.turn})
+    yield from turn.took(client_id)
+    yield from turn.said(words)
+    yield turn.ended()
+
+
+def _stay(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """Taken in, and the turn goes on."""
+    del words
+    yield Result({"turnId": turn.turn})
+    yield from turn.took(client_id)
+
+
+def _swallow(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """Accepted, and not taken in as long as a command runs."""
+    del client_id, words
+    yield Result({"turnId": turn.turn})
+
+
+def _ignore(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """Neither answered nor taken in."""
+    del turn, client_id, words
+    return ()
+
+
+def _unanswered(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """Taken in, though the answer to the request is lost."""
+    yield from turn.took(client_id)
+    yield from turn.said(words)
+    yield turn.ended()
+
+
+def _unread(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """Taken in just as the turn ends, so that nobody reads it."""
+    yield from turn.said(words)
+    count: JsonObject = {"totalTokens": 110, "inputTokens": 100, "cachedInputTokens": 0, "outputTokens": 10}
+    yield turn.tell("thread/tokenUsage/updated", tokenUsage={"total": count, "last": count, "modelContextWindow": 9000})
+    yield Result({"turnId": turn.turn})
+    yield from turn.took(client_id)
+    yield turn.ended(items=[turn.item("agentMessage", text=words, phase="final_answer")])
+
+
+def _too_late(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """The turn has just ended, and its end is told first."""
+    del client_id
+    yield from turn.said(words)
+    yield turn.ended()
+    yield Failure(-32600, "no active turn to steer")
+
+
+def _unfit(turn: Running, client_id: Json, words: str) -> Iterable[Step]:
+    """The turn takes nothing in."""
+    del turn, client_id, words
+    info: JsonObject = {"codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "review"}}}
+    yield Failure(-32600, "cannot steer a review turn", info)
+
+
+Joining: TypeAlias = Callable[[Running, Json, str], Iterable[Step]]
+"""What becomes of words that are steered into a turn: the turn, their id, and the words after the one that chose it."""
+STEERS: Final[dict[str, tuple[Joining, bool]]] = {
+    "join": (_join, True),
+    "stay": (_stay, False),
+    "swallow": (_swallow, False),
+    "ignore": (_ignore, False),
+    "unanswered": (_unanswered, True),
+    "unread": (_unread, True),
+    "late": (_too_late, True),
+    "unfit": (_unfit, False),
+}
+"""By their first word, each with whether the turn is over after it."""
 ANSWERS: Final = frozenset({"unanswered", "unreadable", "deaf"})
 """Words before a course: its turn runs though nothing can be told from the answer to turn/start, or does not run."""
 
@@ -222,6 +306,9 @@ COURSES: Final[dict[str, Course]] = {
     "stall": _stall,
     "stubborn": _stall,
     "die": _die,
+    "silent-end": _stall,
+    "usurped": _stall,
+    "replaced": _replaced,
     "compact": _compact,
     "compact-and-stall": _compact_and_stall,
     "new-words": _new_words,
@@ -279,6 +366,8 @@ class FakeCodex:
                 yield Failure(-32603, "Your access token could not be refreshed.")
             case Requested(method="turn/start"):
                 yield from self._start(event)
+            case Requested(method="turn/steer"):
+                yield from self._steer(event)
             case Requested(method="turn/interrupt"):
                 yield from self._interrupt(event)
             case Requested():
@@ -304,11 +393,7 @@ class FakeCodex:
         if request.params["threadId"] in self._unloaded:
             yield Failure(-32600, f"thread not found: {request.params['threadId']}")
             return
-        said = request.params["input"]
-        assert isinstance(said, list)
-        last = said[-1]  # files may be quoted before it
-        assert isinstance(last, dict)
-        course, _, words = str(last["text"]).partition(" ")
+        course, _, words = _last_text(request).partition(" ")
         if course == "refuse":
             yield Failure(-32600, words)
             return
@@ -328,26 +413,61 @@ class FakeCodex:
             yield Result(answer)
         if how == "deaf":
             return
-        if course == "stall":
-            self._running[turn.thread] = turn
-        if course == "stubborn":
-            self._stubborn.add(turn.thread)
-        if course == "unload":
-            self._unloaded.add(turn.thread)
-        if course == "approval":
-            self._asking.append(turn)
+        self._note(turn, course)
         yield from self.courses[course](turn, words)
+
+    def _note(self, turn: Running, course: str) -> None:
+        """Keep what later requests depend on."""
+        match course:
+            case "stall":
+                self._running[turn.thread] = turn
+            case "replaced" | "usurped":
+                self._running[turn.thread] = Running(turn.thread, f"{turn.turn}-b")
+            case "stubborn":
+                self._stubborn.add(turn.thread)
+            case "unload":
+                self._unloaded.add(turn.thread)
+            case "approval":
+                self._asking.append(turn)
+            case _:
+                pass
+
+    def _steer(self, request: Requested) -> Iterable[Step]:
+        turn = self._running.get(str(request.params["threadId"]))
+        if turn is None or request.params["expectedTurnId"] != turn.turn:
+            yield Failure(-32600, "no active turn to steer")
+            return
+        how, _, words = _last_text(request).partition(" ")
+        joining, is_last = STEERS[how]
+        if is_last:
+            del self._running[turn.thread]
+        yield from joining(turn, request.params["clientUserMessageId"], words)
 
     def _interrupt(self, request: Requested) -> Iterable[Step]:
         if request.params["threadId"] in self._stubborn:
             yield Result({})
             return
-        turn = self._running.pop(str(request.params["threadId"]), None)
-        if turn is None or request.params["turnId"] not in ("", turn.turn):
+        named, turn = str(request.params["turnId"]), self._running.get(str(request.params["threadId"]))
+        if turn is None:
             yield Failure(-32600, "no active turn to interrupt")
             return
+        if named not in ("", turn.turn):
+            yield Failure(-32600, f"expected active turn id {named} but found {turn.turn}")
+            return
+        del self._running[turn.thread]
         yield Result({})
         yield turn.ended("interrupted")
+
+
+def _last_text(request: Requested) -> str:
+    """The words; files may be quoted before them. Without any, the turn answers what came in."""
+    said = request.params["input"]
+    assert isinstance(said, list)
+    if not said:
+        return "echo and to what came in"
+    last = said[-1]
+    assert isinstance(last, dict)
+    return str(last["text"])
 
 
 def _opened(thread: str) -> JsonObject:
