@@ -61,10 +61,12 @@ from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.tasks import beside
+from harness.turn_limit import TurnLimit
 from harness.turns import (
     EndedBy,
     Failure,
     Finished,
+    Notice,
     Outcome,
     SubagentFinished,
     Trigger,
@@ -77,6 +79,8 @@ HEARTBEAT_GRACE: Final = 10.0
 COMPACTION_DEADLINE: Final = 300.0
 """Seconds for a summary that somebody asked for, unless the configuration says otherwise. Our choice: a model that
 writes 50 tokens a second needs one minute for a long one, and messages of the chat wait behind it."""
+PLACES_KEY: Final = "agents.defaults.maxConcurrent"
+"""Of the configuration, for how many turns run at once."""
 COMPACTION_KEY: Final = "appServer.compactionTimeoutMs"
 """Of the configuration, for that."""
 
@@ -118,8 +122,10 @@ class CodexHarness:
         group: TaskGroup,
         now: Callable[[], float],
         clock: Clock,
+        limit: TurnLimit | None,
     ) -> None:
         self._settings = settings
+        self._limit = limit
         self._group = group
         self._now = now
         source, threads = settings.launch, settings.threads
@@ -208,8 +214,11 @@ class CodexHarness:
             _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
         if request.trigger is Trigger.CHAT:
-            for beat in [each for each in self._unfinished if _in_the_way(each, turn)]:
-                self._group.start_soon(self._make_way, beat)
+            for other in [each for each in self._unfinished if _in_the_way(each, turn)]:
+                if self._limit is not None and other.place is not None:
+                    self._limit.attend(other.place)
+                if other.request.trigger is Trigger.HEARTBEAT:
+                    self._group.start_soon(self._make_way, other)
         if request.fresh and not turn.apart:
             self._strain.forget(turn.key)
         self._unfinished[turn] = None
@@ -275,8 +284,9 @@ class CodexHarness:
         await turn.buffer.wait()
 
     async def _make_way(self, beat: CodexTurn) -> None:
-        """Give a heartbeat a little time to end by itself, as a person waits behind it."""
-        with anyio.move_on_after(self._settings.heartbeat_grace):
+        """Give a heartbeat a little time to end by itself, as a person waits behind it; none if it did not begin."""
+        grace = 0.0 if beat.place is not None and not beat.place.held else self._settings.heartbeat_grace
+        with anyio.move_on_after(grace):
             await beat.buffer.wait()
         await self.interrupt(beat, EndedBy.GIVEN_WAY)
 
@@ -288,7 +298,7 @@ class CodexHarness:
         try:
             with turn.scope:
                 async with queue:
-                    await self._run_in_time(turn)
+                    await self._run_in_place(turn)
         except TransportError as error:
             lost(turn, error, self._login)
         except RpcError as error:
@@ -311,6 +321,19 @@ class CodexHarness:
         result = turn.buffer.result
         if result is not None and result.error:
             logger.warning("turn for %s: %s %s", request.session_key, result.error, mask(result.detail))
+
+    async def _run_in_place(self, turn: CodexTurn) -> None:
+        if self._limit is None:
+            await self._run_in_time(turn)
+            return
+        place = turn.place = self._limit.come(attended=turn.request.trigger is Trigger.CHAT)
+        try:
+            if not place.held:
+                turn.buffer.push(Notice(f"{self._limit.running} turns run already, so this one waits ({PLACES_KEY})."))
+                await self._limit.wait(place)
+            await self._run_in_time(turn)
+        finally:
+            self._limit.leave(place)
 
     async def _run_in_time(self, turn: CodexTurn) -> None:
         request = turn.request
@@ -505,8 +528,8 @@ class CodexHarness:
         self._watching.close()
 
 
-def _in_the_way(beat: CodexTurn, message: CodexTurn) -> bool:
-    return beat.request.trigger is Trigger.HEARTBEAT and beat.key == message.key
+def _in_the_way(other: CodexTurn, message: CodexTurn) -> bool:
+    return other.request.trigger is not Trigger.CHAT and other.key == message.key
 
 
 def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "", *, by: EndedBy = EndedBy.ITSELF) -> None:
@@ -520,6 +543,7 @@ async def codex_harness(
     *,
     now: Callable[[], float] = time.time,
     clock: Clock | None = None,
+    limit: TurnLimit | None = None,
 ) -> AsyncGenerator[CodexHarness]:
     """Offer Codex as a backend for as long as the block lasts.
 
@@ -530,9 +554,10 @@ async def codex_harness(
         bindings: Where conversations are remembered.
         now: The time in Unix seconds.
         clock: What the deadlines of turns go by; the running loop by default.
+        limit: How many turns run at once, shared with other harnesses of the gateway; None for as many as come.
     """
     async with beside() as group:
-        harness = CodexHarness(settings, bindings, group, now, clock or asyncio.get_running_loop())
+        harness = CodexHarness(settings, bindings, group, now, clock or asyncio.get_running_loop(), limit)
         try:
             yield harness
         finally:

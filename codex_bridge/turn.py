@@ -20,6 +20,7 @@ from codex_bridge.wire.requests import ThreadOpened
 from harness.events import EventBuffer
 from harness.layers import Composition, Layer
 from harness.lean_values import dataclass
+from harness.turn_order import Place
 from harness.turns import EndedBy, Finished, Joined, Steered, TurnEvent, TurnRequest, TurnResult
 
 logger = logging.getLogger("codex_bridge")
@@ -87,6 +88,8 @@ class CodexTurn:
         self.watch: Watch | None = None
         """Its deadlines; None for one that has not come to its turn."""
         self._known: anyio.Event | None = None
+        self.place: Place | None = None
+        """Where it runs, or waits for the turns of other conversations; None while it waits for its own."""
         self.adrift = False
         """Its server is gone, and how it ended is being looked up."""
         self.stopped: EndedBy | None = None

@@ -36,6 +36,7 @@ from harness.standard_tools import StandardTools
 from harness.store.bindings import bindings_at
 from harness.store.held_file import HeldFile
 from harness.toolbox import Without
+from harness.turn_limit import TurnLimit
 from harness.written_paths import expanded
 
 LOOPBACK_MODEL: Final = "gpt-5.5"
@@ -287,7 +288,7 @@ async def running(
             print(f"[{notice.text}]", file=sys.stderr)
     async with (
         bindings_at(folder / STORE, codex_config.continuity.limits) as bindings,
-        codex_harness(chosen, bindings) as harness,
+        codex_harness(chosen, bindings, limit=TurnLimit(settings.max_concurrent)) as harness,
     ):
         with MemoryIndex(folder) as index:
             await harness.ready()

@@ -145,6 +145,6 @@ def _stand_in(found: Json, shape: Shape) -> WhenWrong | None:
     number = not isinstance(found, bool) and isinstance(found, int | float) and math.isfinite(found)
     if number and any(isinstance(note, Clamped) for note in notes):
         bounds = {name: getattr(note, name) for note in notes for name in NUMBER_BOUNDS if hasattr(note, name)}
-        bounded = int(max(bounds["ge"], min(bounds["le"], found)))
+        bounded = int(max(bounds.get("ge", found), min(bounds.get("le", found), found)))
         return WhenWrong(bounded, f"{bounded} is used")
     return next((note for note in notes if isinstance(note, WhenWrong)), None)

@@ -59,6 +59,7 @@ def resolve_agent(
         repo_root=surroundings.path(repo_root) if repo_root else None,
         models=models_of(defaults, entry),
         turn_timeout_seconds=defaults.timeout_seconds,
+        max_concurrent=defaults.max_concurrent,
         files=files_of(values, entry),
         skills=skills_of(config, entry, surroundings, workspace),
         memory=filled(MemorySettings(), values.memory),

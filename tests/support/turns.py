@@ -18,6 +18,7 @@ from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TurnStartParams
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.store.bindings import Bindings, bindings_at
+from harness.turn_limit import TurnLimit
 from harness.turns import RunningTurn, TextDelta, Trigger, TurnRequest
 from tests.support.serving import LIMIT, executable
 
@@ -40,6 +41,7 @@ async def harness_on_fake(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     clock: Clock | None = None,
     patience: Patience = Patience(),  # noqa: B008 - frozen
+    limit: TurnLimit | None = None,
 ) -> AsyncGenerator[CodexHarness]:
     """A harness whose Codex is the fake, or `binary`; everything inside is over within `LIMIT`."""
     start = launch(folder, script)
@@ -49,7 +51,9 @@ async def harness_on_fake(
         async with AsyncExitStack() as stack:
             store = store or await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
             settings = CodexSettings(start, limits=limits, patience=patience)
-            yield await stack.enter_async_context(codex_harness(settings, store, now=lambda: 0.0, clock=clock))
+            yield await stack.enter_async_context(
+                codex_harness(settings, store, now=lambda: 0.0, clock=clock, limit=limit)
+            )
 
 
 def words(text: str, *, chat: str = "a") -> TurnRequest:

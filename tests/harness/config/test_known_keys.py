@@ -98,6 +98,7 @@ SECTION_14: dict[str, Json] = {
     "models.providers": {"openai": {"baseUrl": "https://example.org", "agentRuntime": {"id": "codex"}}},
     "auth.order": {"openai": ["work", "home"]},
     "agents.defaults.timeoutSeconds": 600,
+    "agents.defaults.maxConcurrent": 4,
     "agents.defaults.mediaMaxMb": 5,
     "agents.defaults.imageGenerationModel": {"primary": "openai/gpt-image-2", "timeoutMs": 1000},
     "agents.defaults.compaction": {
@@ -164,6 +165,7 @@ def test_a_key_of_the_settings_tables_is_known_with_a_valid_value(machine: Surro
         ("agents.defaults.heartbeat.ackMaxChars", "few"),
         ("agents.defaults.heartbeat.every", True),
         ("agents.defaults.heartbeat.timeoutSeconds", 0),
+        ("agents.defaults.maxConcurrent", 0),
         ("agents.defaults.contextLimits.memoryGetDefaultLines", 0),
         ("agents.defaults.subagents.delegationMode", "always"),
         ("agents.defaults.promptOverlays.gpt5.personality", "grumpy"),

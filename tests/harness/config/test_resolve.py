@@ -82,7 +82,8 @@ FULL = """{
       },
       compaction: {postCompactionSections: [" Red Lines ", ""], reserveTokens: 9000, reserveTokensFloor: 20000},
       userTimezone: " Asia/Tokyo ", timeFormat: "24", envelopeTimezone: "user", envelopeElapsed: "off",
-      subagents: {delegationMode: "prefer", thinking: "high"}, timeoutSeconds: 90, skipBootstrap: true,
+      subagents: {delegationMode: "prefer", thinking: "high"}, timeoutSeconds: 90, maxConcurrent: 7,
+      skipBootstrap: true,
       skipOptionalBootstrapFiles: ["USER.md"],
       startupContext: {applyOn: [], enabled: false},
     },
@@ -111,6 +112,12 @@ FULL = """{
 }"""
 
 
+@pytest.mark.parametrize(("written", "most"), [("", 4), ("maxConcurrent: 1", 1), ("maxConcurrent: -2", 1)])
+def test_at_least_one_turn_runs_at_a_time(machine: Surroundings, written: str, most: int) -> None:
+    config = read_config(f"{{agents: {{defaults: {{{written}}}}}}}", machine)
+    assert resolve_agent(config, "main", machine).max_concurrent == most
+
+
 def test_every_setting_of_an_agent_comes_from_its_key(machine: Surroundings) -> None:
     """S03, S36, S70, S76, S77: what the prompt's configuration step needs is resolved for one agent."""
     environment = {"OPENCLAW_BUNDLED_SKILLS_DIR": "/opt/skills", "OPENCLAW_HOME": "/srv"}
@@ -132,6 +139,7 @@ def test_every_setting_of_an_agent_comes_from_its_key(machine: Surroundings) -> 
             fast_mode=False,
         ),
         turn_timeout_seconds=90,
+        max_concurrent=7,
         files=FileSettings(
             seed=SeedOptions(skip_bootstrap=True, skip_optional=frozenset({"USER.md"})),
             injection=ContextInjection.NEVER,
