@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -73,6 +73,9 @@ from harness.turns import (
     TurnEvent,
     TurnRequest,
 )
+
+if TYPE_CHECKING:
+    from harness.delivery.advice import Looked
 
 HEARTBEAT_GRACE: Final = 10.0
 """Seconds that a person's message waits for a heartbeat of the same conversation (spec 2)."""
@@ -172,6 +175,7 @@ class CodexHarness:
         )
         self._strain = Strain()
         self._losses = Losses(self._servers, group.start_soon, self._login)
+        self._bindings = bindings
         self._unfinished: dict[CodexTurn, None] = {}
         self._closed = False
 
@@ -261,6 +265,15 @@ class CodexHarness:
             StoreError: The store cannot be used.
         """
         await self._threads.adopt(await self._servers.get(), session_key, thread_id)
+
+    async def reconcile(
+        self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+    ) -> "Looked":
+        """Say what became of a turn that an earlier process began, see `harness.delivery.advice.Reconciler`."""
+        from codex_bridge.left_open import LeftOpen  # for a start, if at all
+
+        left = LeftOpen(self._servers, self._bindings, backend_of(self._settings.launch), self._login)
+        return await left.reconcile(session_key, message_key, conversation=conversation, steered=steered)
 
     async def interrupt(self, turn: CodexTurn, by: EndedBy = EndedBy.PERSON) -> None:
         """Stop a turn, wherever it is, and wait for its end. `by` says in its result who wanted that.

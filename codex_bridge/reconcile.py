@@ -4,6 +4,8 @@ The one place that asks this: before a message is sent again, when a server is l
 gateway starts and finds messages that nobody answered. It looks without loading the thread.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from enum import Enum
 from typing import Final
 
@@ -94,16 +96,33 @@ async def _found(client: Client, thread_id: str, turn: Turn) -> Trace:
     return Trace(Fate.UNFINISHED, turn.model_copy(update={"items": said}) if said else turn)
 
 
+async def items_of(client: Client, thread_id: str, turn: Turn) -> tuple[ItemValue, ...]:
+    """What is written down of a turn, in its order: the last `MOST_PAGES` pages of it.
+
+    Raises:
+        CodexError: Nobody tells.
+    """
+    items = [item async for page in _pages(client, thread_id, turn) for item in page]
+    return tuple(reversed(items))
+
+
 async def _was_said_into(client: Client, thread_id: str, turn: Turn, key: str) -> bool:
+    async with aclosing(_pages(client, thread_id, turn)) as pages:
+        async for page in pages:
+            if _has(page, key):
+                return True
+    return False
+
+
+async def _pages(client: Client, thread_id: str, turn: Turn) -> AsyncGenerator[tuple[ItemValue, ...]]:
+    """The items of a turn, the last one first."""
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         page = await client.call(ITEMS_LIST, _items(thread_id, turn, PAGE, cursor))
-        if _has(tuple(each.item for each in page.data), key):
-            return True
+        yield tuple(each.item for each in page.data)
         if not page.data or page.next_cursor is None:
-            break
+            return
         cursor = page.next_cursor
-    return False
 
 
 def _items(thread_id: str, turn: Turn, limit: int, cursor: str | None = None) -> ItemsListParams:

@@ -522,7 +522,12 @@ class Threads:
         """Begin a thread that ends with the turn; the chat keeps the one it has."""
         turn.buffer.push(Notice(reason))
         turn.aside = True
-        return await self._new(connection, turn)
+        thread = await self._new(connection, turn)
+        try:
+            await self._bindings.began_aside(turn.request.message_key, thread.opened.thread.id)
+        except StoreError as error:
+            logger.warning("%s", error)
+        return thread
 
     async def _new(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         for problem in turn.tools.problems:

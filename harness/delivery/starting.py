@@ -2,8 +2,11 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import assert_never
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain, repeat
+from typing import Final, assert_never
+
+import anyio
 
 from harness.delivery.advice import (
     STALE,
@@ -23,6 +26,9 @@ from harness.lean_values import dataclass
 from harness.store.admitted import Ending, Inbound, OpenDelivery, Outbound
 from harness.store.deliveries import Deliveries
 
+LOOK_AGAIN: Final = (5.0, 15.0, 60.0)
+"""Seconds after which it is looked again for what could not be known yet."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -32,6 +38,11 @@ class Advised:
 
     delivery: OpenDelivery
     advice: Advice
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether nobody can say yet what is to be done."""
+        return not self.delivery.ours and isinstance(self.advice, Nothing) and self.advice.ending is None
 
 
 async def open_deliveries(
@@ -98,6 +109,34 @@ async def recover(
         logger.info("%s was left open: %s", each.delivery.lead, each.advice)
         await _carry_out(each, deliveries, courier, run)
     return advised
+
+
+async def recovering(
+    deliveries: Deliveries,
+    courier: Courier,
+    run: Callable[[Inbound], Awaitable[None]],
+    reconciler: Reconciler | None = None,
+    *,
+    now: Callable[[], float] = time.time,
+    stale: float = STALE,
+    waits: Sequence[float] = LOOK_AGAIN,
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+) -> None:
+    """`recover`, and once more after each wait as long as something is left of which nobody can say yet how it ends.
+
+    A turn may still run on a server that outlived the gateway, and a backend may not be there yet. For a task of its
+    own, after the first `recover`; the last wait is repeated.
+    """
+    pauses = chain(waits, repeat(waits[-1]))
+    while True:
+        try:
+            advised = await recover(deliveries, courier, run, reconciler, now=now, stale=stale)
+        except StoreError as error:
+            logger.warning("what was left open cannot be looked up: %s", error)
+        else:
+            if not any(each.is_pending for each in advised):
+                return
+        await sleep(next(pauses))
 
 
 async def _carry_out(

@@ -122,6 +122,15 @@ class Bindings:
         self._unsure.discard(key)
         return heard
 
+    async def began_aside(self, message_key: str, conversation: str) -> None:
+        """The turn of a message runs in a conversation that ends with it: what became of it stands in no other one.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        statement = "UPDATE deliveries SET conversation = ? WHERE lead = ? AND state = 'running'"
+        await self._database.run_small(lambda connection: connection.execute(statement, (conversation, message_key)))
+
     async def mirror(self, session_key: str, spoken: Spoken) -> None:
         """Keep what was said in a chat by other means than a turn of its bound conversation.
 

@@ -8,8 +8,9 @@ import anyio
 import anyio.lowlevel
 
 from harness.events import EventBuffer
+from harness.layers import Layer
 from harness.store.admitted import Inbound
-from harness.turns import EndedBy, Finished, Outcome, TextDelta, TurnEvent, TurnResult
+from harness.turns import EndedBy, Finished, Outcome, Steered, TextDelta, TurnEvent, TurnResult
 
 
 def inbound(number: str = "1", *, chat: str = "7", at: float = 1000.0, payload: str = "{}") -> Inbound:
@@ -40,6 +41,9 @@ class Played:
         return await self.buffer.wait()
 
     async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
+        raise NotImplementedError
+
+    async def steer(self, words: tuple[Layer, ...], key: str) -> Steered:
         raise NotImplementedError
 
     def say(self, text: str, *, item: str = "answer") -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from harness.delivery.advice import BROKE_OFF, Fate, Found, Looked, Nothing, RunNow
 from harness.delivery.courier import Courier
-from harness.delivery.starting import open_deliveries, recover
+from harness.delivery.starting import open_deliveries, recover, recovering
 from harness.errors import StoreError
 from harness.store.admitted import Admission, Inbound
 from harness.store.bindings import bindings_at
@@ -179,6 +179,29 @@ async def test_looking_changes_nothing(tmp_path: Path) -> None:
         for _ in range(2):
             seen = await open_deliveries(now.deliveries, Backend({B.key: Fate.RUNNING}), now=lambda: 1000.0)
             assert [each.advice for each in seen] == [RunNow(), Nothing("its turn still runs")]
+
+
+async def test_what_could_not_be_known_yet_is_looked_up_again_until_it_is(tmp_path: Path) -> None:
+    async with start(tmp_path) as before:
+        for message in (A, C):
+            await before.deliveries.admit(message, running=True)
+    backend = Backend({A.key: Fate.RUNNING, C.key: Fate.UNREACHABLE})
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            backend.found[A.key] = done("Two o'clock.")
+        if len(slept) == 4:
+            backend.found[C.key] = Fate.NEVER_BEGAN
+
+    async with start(tmp_path) as now:
+        clock = HurriedClock()
+        courier = Courier(now.deliveries, now.outbox, now=clock.now, sleep=clock.sleep)
+        await recovering(
+            now.deliveries, courier, now.run, backend, now=lambda: 1000.0, waits=(1.0, 2.0, 3.0), sleep=sleep
+        )
+    assert (slept, now.outbox.texts(), now.ran) == ([1.0, 2.0, 3.0, 3.0], ["Two o'clock."], [C.key])
 
 
 async def test_a_store_that_cannot_be_read_is_named(tmp_path: Path) -> None:
