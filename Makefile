@@ -11,7 +11,7 @@ NEXT_VERSION := 0.171.0
 NEXT_DIR := build/codex-$(NEXT_VERSION)
 PYTEST_ARGS ?=
 
-.PHONY: help demo test test-next lint types check bench constraints clean
+.PHONY: help demo test test-next lint types check bench fuzz constraints clean
 
 help: ## Say what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -46,6 +46,9 @@ bench: $(VENV)/dev.stamp ## Measure against a raw client and OpenAI's SDK in the
 	for part in benchmarks.compose benchmarks.prompt benchmarks.day "benchmarks $(ARGS)"; do \
 	  $(BIN)/python -m $$part || status=1; \
 	done; exit $$status
+
+fuzz: $(VENV)/dev.stamp ## Send 100,000 random and mutated lines of a server through the client
+	$(BIN)/python -m tests.support.fuzzing $(ARGS)
 
 constraints: $(VENV)/dev.stamp ## Resolve the hashed constraints again
 	$(PIP) uv
