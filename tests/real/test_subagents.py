@@ -11,6 +11,7 @@ from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, BeginSaying, CallTool, Reply, Say, Usage, Wait, always, say
 from codex_bridge.params import ThreadSettings
 from harness.turns import (
+    EndedBy,
     Finished,
     Outcome,
     SubagentFinished,
@@ -23,6 +24,7 @@ from harness.turns import (
 )
 from harness.turns import Usage as Tokens
 from tests.support.real import MODEL, events_of, stage
+from tests.support.time import HandClock
 
 GPT6 = "gpt-6-sol"
 MODELS = pytest.mark.parametrize("model", [MODEL, GPT6])
@@ -111,11 +113,12 @@ async def test_a_subagent_that_ends_after_its_turn_is_told_by_the_callback(
 
 
 @MODELS
+@pytest.mark.parametrize(("by", "outcome"), [(EndedBy.PERSON, Outcome.INTERRUPTED), (EndedBy.DEADLINE, Outcome.FAILED)])
 async def test_a_turn_that_is_stopped_stops_its_subagents(
-    codex: CodexBinary, state: Path, workspace: Path, model: str
+    codex: CodexBinary, state: Path, workspace: Path, model: str, by: EndedBy, outcome: Outcome
 ) -> None:
-    told = anyio.Event()
-    late: list[Outcome] = []
+    told, clock = anyio.Event(), HandClock()
+    late: list[tuple[Outcome, EndedBy]] = []
 
     def script(request: RecordedRequest) -> Action:
         if is_child(request):
@@ -123,16 +126,23 @@ async def test_a_turn_that_is_stopped_stops_its_subagents(
         return Reply((Wait(anyio.Event()),)) if has_spawned(request) else spawn(model)
 
     def hear(request: TurnRequest, event: SubagentFinished) -> None:
-        late.append(event.result.outcome)
+        late.append((event.result.outcome, event.result.ended_by))
         told.set()
 
-    async with stage(codex, state, workspace, script, model=model, on_late_subagent=hear) as play:
+    async with stage(
+        codex, state, workspace, script, model=model, on_late_subagent=hear, turn_deadline=5, clock=clock
+    ) as play:
         turn = await play.begin("go")
         while sum(map(is_child, play.model.requests)) == 0:
             await play.model.next_request()
-        await turn.interrupt()
+        if by is EndedBy.PERSON:
+            await turn.interrupt()
+        else:
+            clock.advance(5)
         await told.wait()
-    assert ((await turn.result()).outcome, late) == (Outcome.INTERRUPTED, [Outcome.INTERRUPTED])
+        result = await turn.result()
+    assert (result.outcome, result.ended_by) == (outcome, by)
+    assert late == [(Outcome.INTERRUPTED, by)]
 
 
 @pytest.mark.parametrize("model", [MODEL, GPT6, "house-model"])

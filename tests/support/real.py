@@ -14,6 +14,7 @@ from codex_bridge.bridge import COMPACTION_DEADLINE, HEARTBEAT_GRACE, CodexHarne
 from codex_bridge.capabilities import NOTHING_STATED, Stated
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.catalogue_file import FILE, STAMP
+from codex_bridge.deadlines import TURN_SECONDS, Limits
 from codex_bridge.home import agent_dir, own_home, private_dir
 from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import LoopbackModel, loopback_model
@@ -21,7 +22,9 @@ from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Script
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch
+from codex_bridge.providers import Provider
 from codex_bridge.turn import CodexTurn
+from codex_bridge.watching import Clock
 from codex_bridge.wire.requests import TurnStartParams
 from harness.agent import Agent
 from harness.gather import Gatherer
@@ -84,22 +87,28 @@ async def stage(
     now: Callable[[], float] = time.time,
     compaction_deadline: float = COMPACTION_DEADLINE,
     stated: Stated = NOTHING_STATED,
+    turn_deadline: float = TURN_SECONDS,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    provider: Provider | None = None,
+    clock: Clock | None = None,
 ) -> AsyncGenerator[Stage]:
-    """Run a harness on the real binary; everything inside is over within `LIMIT`."""
+    """Run a harness on the real binary, by default on a stand-in for the model; everything is over within `LIMIT`."""
     folder, home = private_dir(agent_dir(state, "main")), own_home(state, "main")
     if not home.signed_in:  # an account has models of its own
         _bring_catalogue(codex, folder)
     with anyio.fail_after(LIMIT):
         async with loopback_model(script) as stand_in, bindings_at(folder / store) as bindings:
-            launch = Launch(codex, home, stand_in.provider, overrides, catalogue, stated=stated)
+            launch = Launch(codex, home, provider or stand_in.provider, overrides, catalogue, stated=stated)
             how = CodexSettings(
                 launch,
                 threads=settings or ThreadSettings(),
                 on_late_subagent=on_late_subagent,
                 heartbeat_grace=heartbeat_grace,
                 compaction_deadline=compaction_deadline,
+                turn_deadline=turn_deadline,
+                limits=limits,
             )
-            async with codex_harness(how, bindings, now=now) as harness:
+            async with codex_harness(how, bindings, now=now, clock=clock) as harness:
                 yield Stage(
                     stand_in,
                     harness,
