@@ -7,7 +7,8 @@ wait for none of them.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import anyio
@@ -105,8 +106,8 @@ class Courier:
             case Say(texts=texts):
                 ending = await self._say(lead, texts, result, showing)
             case Silent(chosen=chosen):
-                if chosen and showing is not None and showing.stands.sent_as:
-                    await self._posting.withdraw(lead, showing.stands)
+                if chosen and showing is not None:
+                    await self._withdraw(lead, showing)
                 ending = Ending.SILENT if chosen else Ending.STOPPED
                 await self._posting.keep(self._deliveries.settle(lead.key, ending))
         return Carried(result, reply, ending)
@@ -135,23 +136,34 @@ class Courier:
     ) -> Ending | None:
         write = self._deliveries.answer(lead.key, texts, conversation=result.conversation, turn=result.turn)
         await self._posting.keep(write)
-        first, *rest = (Outbound(lead.key, at, text) for at, text in enumerate(texts))
-        shown = ""
+        outbound = [Outbound(lead.key, at, text) for at, text in enumerate(texts)]
+        shown: dict[int, str] = {}
         if showing is not None:
-            stands, shown = showing.stands, showing.text
-            first = Outbound(lead.key, 0, first.text, stands.state, stands.sent_as)
-            if first.text != shown:
+            await self._withdraw(lead, showing, beyond=len(texts))
+            for each in showing.messages[: len(texts)]:
+                stands, place = each.stands, each.stands.place
+                outbound[place] = Outbound(lead.key, place, texts[place], stands.state, stands.sent_as)
+                shown[place] = each.text
+            if any(outbound[place].text != text for place, text in shown.items()):
                 await showing.rest()
-        return await self._deliver(lead, [first, *rest], shown=shown)
+        return await self._deliver(lead, outbound, shown=shown)
 
-    async def _deliver(self, lead: Inbound, texts: Sequence[Outbound], *, shown: str = "") -> Ending | None:
-        """Send texts that the ledger has; `shown` is what the first one's message shows already."""
+    async def _withdraw(self, lead: Inbound, showing: Showing, *, beyond: int = 0) -> None:
+        """Take back what was shown and is none of the first so many answers."""
+        for each in showing.messages[beyond:]:
+            if each.stands.sent_as:
+                await self._posting.withdraw(lead, each.stands)
+
+    async def _deliver(
+        self, lead: Inbound, texts: Sequence[Outbound], *, shown: Mapping[int, str] = MappingProxyType({})
+    ) -> Ending | None:
+        """Send texts that the ledger has; `shown` is what their messages show already, by their places."""
         chat = (lead.channel, lead.chat)
         order = self._order.setdefault(chat, anyio.Lock(fast_acquire=True))
         try:
             async with order:
                 for text, after in zip(texts, [*texts[1:], None], strict=True):
-                    stands = bool(text.sent_as) and text.text == shown
+                    stands = bool(text.sent_as) and text.text == shown.get(text.place)
                     try:
                         sent_as = text.sent_as if stands else await self._posting.post(lead, text)
                     except GaveUpError as error:

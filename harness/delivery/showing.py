@@ -1,4 +1,8 @@
-"""What a chat sees of an answer while it is said: one message that is edited as often as the channel allows."""
+"""What a chat sees of an answer while it is said: one message that is edited as often as the channel allows.
+
+When more is said into the turn after a whole answer, that one stands, and the next answer is shown in a message of its
+own.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -8,11 +12,25 @@ import anyio
 
 from harness.delivery.outbox import NotSentError
 from harness.delivery.posting import Posting, addressed
+from harness.lean_values import dataclass
 from harness.replies.preview import Preview
+from harness.replies.silence import told
 from harness.store.admitted import Inbound, Outbound, Sending
-from harness.turns import TurnEvent
+from harness.turns import Joined, TurnEvent
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Shown:
+    """One message of the chat."""
+
+    stands: Outbound
+    """How far it got."""
+    text: str = ""
+    """What it shows; empty for nothing, and when nobody knows."""
+    whole: str = ""
+    """The answer that it is to show once that is known; empty before."""
 
 
 class Showing:
@@ -41,14 +59,16 @@ class Showing:
         """When the message may be edited again."""
         self.begun = False
         """Whether there is something to show, so that `run` has to run."""
-        self.text = ""
-        """What it shows; empty for nothing, and when nobody knows."""
-        self.stands = Outbound(lead.key, 0)
-        """How far it got."""
+        self.messages = [Shown(Outbound(lead.key, 0))]
+        """Those in the chat: of each answer one, the last one of what is being said."""
 
     def see(self, event: TurnEvent) -> bool:
         """Take in an event; true at the first one that there may be something to show of."""
-        if not self._preview.see(event):
+        if isinstance(event, Joined) and (whole := told(event.answered)).strip():
+            self.messages[-1].whole = whole
+            self.messages.append(Shown(Outbound(self._lead.key, len(self.messages))))
+            self._preview = Preview()
+        elif not self._preview.see(event):
             return False
         if self._news is not None:
             self._news.set()
@@ -58,16 +78,22 @@ class Showing:
     async def run(self) -> None:
         """Show what there is to show, until `end`."""
         while not self._over:
-            text = self._preview.text
-            if not text or text == self.text:
+            message, text = self._due
+            if not text or text == message.text:
                 self._news = anyio.Event()
                 await self._news.wait()
                 continue
-            if not await self._put(text):
+            if not await self._put(message, text):
                 return
             with anyio.CancelScope() as self._resting:
                 await self.rest()
             self._resting = None
+
+    @property
+    def _due(self) -> tuple[Shown, str]:
+        """The message to be seen to, and what it is to show."""
+        behind = next((each for each in self.messages if each.whole and each.text != each.whole), None)
+        return (self.messages[-1], self._preview.text) if behind is None else (behind, behind.whole)
 
     def end(self) -> None:
         """The answer is known: show nothing more of how it came."""
@@ -82,25 +108,25 @@ class Showing:
         if (wait := self._next - self._now()) > 0:
             await self._sleep(wait)
 
-    async def _put(self, text: str) -> bool:
+    async def _put(self, message: Shown, text: str) -> bool:
         """Show a text; tells whether there is a use in showing more."""
-        posting, lead, outgoing = self._posting, self._lead, addressed(self._lead, self.stands.key, text)
-        pause = self._pace
+        posting, lead, outgoing = self._posting, self._lead, addressed(self._lead, message.stands.key, text)
+        pause, place = self._pace, message.stands.place
         try:
-            if self.stands.sent_as:
-                self.text = ""
-                await posting.within(posting.outbox.edit(self.stands.sent_as, outgoing))
+            if message.stands.sent_as:
+                message.text = ""
+                await posting.within(posting.outbox.edit(message.stands.sent_as, outgoing))
             else:
-                await posting.keep(posting.deliveries.sending(lead.key, 0))
-                self.stands = replace(self.stands, state=Sending.SENDING)
+                await posting.keep(posting.deliveries.sending(lead.key, place))
+                message.stands = replace(message.stands, state=Sending.SENDING)
                 sent_as = await posting.within(posting.outbox.send(outgoing))
-                self.stands = replace(self.stands, state=Sending.SENT, sent_as=sent_as)
-                await posting.keep(posting.deliveries.sent(lead.key, 0, sent_as))
-            self.text = text
+                message.stands = replace(message.stands, state=Sending.SENT, sent_as=sent_as)
+                await posting.keep(posting.deliveries.sent(lead.key, place, sent_as))
+            message.text = text
         except NotSentError as error:
             logger.info("showing in %s: %s", lead.channel, error)
-            if not self.stands.sent_as:
-                self.stands = replace(self.stands, state=Sending.PLANNED)
+            if not message.stands.sent_as:
+                message.stands = replace(message.stands, state=Sending.PLANNED)
             if error.retry_after is None or error.for_good:
                 return False
             pause = max(pause, error.retry_after)

@@ -10,6 +10,8 @@ Pure. Every way to a chat goes through here, whatever the harness, the trigger a
     interrupted  |                       | nothing: whoever stopped it knows; what was shown stays
     failed, lost | a part of an answer   | that part, and one sentence
     failed, lost | none, or half a token | one sentence
+
+Before all that it gets the answers that were whole before more was said into the turn, each as a text of its own.
 """
 
 from dataclasses import replace
@@ -57,6 +59,14 @@ def decide(
         trigger: Why it ran.
         ack_max_chars: See `told`; for heartbeats alone.
     """
+    reply = _decide(result, trigger, ack_max_chars)
+    earlier = tuple(text for each in result.earlier if (text := told(each)).strip())
+    if not earlier:
+        return reply
+    return Say((*earlier, *reply.texts)) if isinstance(reply, Say) else Say(earlier)
+
+
+def _decide(result: TurnResult, trigger: Trigger, ack_max_chars: str | float | None) -> Reply:
     mode = AckMode.HEARTBEAT if trigger is Trigger.HEARTBEAT else AckMode.MESSAGE
     text = told(result.text, mode=mode, ack_max_chars=ack_max_chars)
     if result.text.strip() and not text.strip():

@@ -22,6 +22,7 @@ from harness.turns import (
     CommandStarted,
     Failure,
     Finished,
+    Joined,
     Outcome,
     TextDelta,
     TextRetracted,
@@ -101,6 +102,44 @@ async def test_the_answer_is_shown_as_it_comes_in_one_message_once_a_second(tmp_
     assert shown == [("1", "It"), ("1", "It is two"), ("1", "It is two o'clock")]
     assert here.outbox.seen == [*shown, ("1", "It is two o'clock.")]
     assert list(here.outbox.messages) == ["1"]
+
+
+async def test_a_whole_answer_stands_when_more_is_said_into_the_turn_and_the_next_one_has_a_message_of_its_own(
+    tmp_path: Path,
+) -> None:
+    clock, turn = Clock(), Played()
+    async with office(tmp_path, clock=clock) as here:
+        async with anyio.create_task_group() as group:
+            group.start_soon(here.carry, turn)
+            turn.say("Two", item="a")
+            await clock.advance(1.0)
+            turn.say(" o'clock.", item="a")
+            turn.buffer.push(Joined("telegram:7:2", "Two o'clock."))
+            turn.say("In the", item="b")
+            await clock.advance(2.0)
+            turn.buffer.push(Finished(TurnResult(Outcome.ANSWERED, "In the harbour.", earlier=("Two o'clock.",))))
+            await clock.advance(2.0)
+        left = await here.deliveries.open()
+    assert here.outbox.seen == [("1", "Two"), ("1", "Two o'clock."), ("3", "In the"), ("3", "In the harbour.")]
+    assert (here.outbox.texts(), left) == (["Two o'clock.", "In the harbour."], [])
+
+
+async def test_a_message_that_shows_what_turns_out_to_be_silence_is_taken_back_and_the_answer_before_it_stays(
+    tmp_path: Path,
+) -> None:
+    clock, turn = Clock(), Played()
+    async with office(tmp_path, clock=clock) as here:
+        async with anyio.create_task_group() as group:
+            group.start_soon(here.carry, turn)
+            turn.say("Two o'clock.", item="a")
+            await clock.advance(1.0)
+            turn.buffer.push(Joined("telegram:7:2", "Two o'clock."))
+            turn.say("Nothing more, I think.", item="b")
+            await clock.advance(1.0)
+            turn.buffer.push(Finished(TurnResult(Outcome.ANSWERED, "NO_REPLY", earlier=("Two o'clock.",))))
+            await clock.advance(2.0)
+        left = await here.deliveries.open()
+    assert (here.outbox.texts(), left) == (["Two o'clock."], [])
 
 
 async def test_an_alert_of_another_turn_is_not_held_up_by_a_turn_that_still_speaks(tmp_path: Path) -> None:

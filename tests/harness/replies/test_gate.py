@@ -55,6 +55,10 @@ SORRY = "The model is overloaded; try again later."
         (TurnResult(Outcome.INTERRUPTED, "Let me"), STOPPED),
         (TurnResult(Outcome.INTERRUPTED, "", evidence=WROTE), STOPPED),
         (TurnResult(Outcome.ANSWERED, "No matches.", evidence=WROTE), Say(("No matches.",))),
+        (TurnResult(Outcome.ANSWERED, "To b.", earlier=("To a.", "NO_REPLY")), Say(("To a.", "To b."))),
+        (TurnResult(Outcome.ANSWERED, "NO_REPLY", earlier=("To a.",)), Say(("To a.",))),
+        (TurnResult(Outcome.INTERRUPTED, "To", earlier=("To a.",)), Say(("To a.",))),
+        (TurnResult(Outcome.FAILED, "", SORRY, earlier=("To a.",)), Say(("To a.", SORRY))),
     ],
 )
 def test_a_turn_that_did_not_end_well_is_told_honestly(result: TurnResult, expected: Reply) -> None:
