@@ -5,10 +5,11 @@ handled in a task of its own, so that a slow approval holds up nothing else. A t
 messages by itself gets a task to read and one to write.
 """
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -40,7 +41,6 @@ from codex_bridge.rpc import (
 )
 from codex_bridge.transports.base import DirectTransport, Transport
 from codex_bridge.wire.base import Method, Received, Sent
-from harness.lean_values import dataclass
 from harness.tasks import beside
 
 Params = TypeVar("Params", bound=Sent)
@@ -100,10 +100,8 @@ def retry_delay(attempt: int, jitter: float) -> float:
     return FIRST_RETRY * 2.0**attempt * (1 + jitter / 2)
 
 
-@dataclass(slots=True)
-class _Waiting:
-    done: anyio.Event
-    outcome: Answered | Refused | TransportError | None = None
+_Outcome: TypeAlias = Answered | Refused | TransportError | None
+"""What became of a request; None: its time is up."""
 
 
 class Client:
@@ -124,7 +122,7 @@ class Client:
         self._transport = transport
         self._group = group
         self._peer = Peer()
-        self._waiting: dict[RequestId, _Waiting] = {}
+        self._waiting: dict[RequestId, asyncio.Future[_Outcome]] = {}
         # A free slot is taken without giving way first, which would cost each turn a pass through the event loop.
         self._slots = anyio.Semaphore(MOST_IN_FLIGHT, fast_acquire=True)
         self._on_notification = on_notification
@@ -179,20 +177,23 @@ class Client:
     async def raw_call(self, method: str, params: Json, *, deadline: float | None = None) -> Json:
         """Ask the server and wait for the result as JSON; see `call`."""
         deadline = self._deadline if deadline is None else deadline
-        with anyio.move_on_after(deadline):
-            attempt = 0
-            while True:
-                async with self._slots:
-                    outcome = await self._ask(method, params)
-                if isinstance(outcome, Answered):
-                    return outcome.result
-                if outcome.code != OVERLOADED:
-                    raise RpcError(method, outcome.code, outcome.message, outcome.data)
-                if attempt == MOST_RETRIES:
-                    raise OverloadedError(method, outcome.code, outcome.message, outcome.data)
+        ends = asyncio.get_running_loop().time() + deadline
+        attempt = 0
+        while True:
+            outcome = await self._ask(method, params, ends)
+            if isinstance(outcome, Answered):
+                return outcome.result
+            if outcome is None:
+                raise CallTimeoutError(method, deadline)
+            if outcome.code != OVERLOADED:
+                raise RpcError(method, outcome.code, outcome.message, outcome.data)
+            if attempt == MOST_RETRIES:
+                raise OverloadedError(method, outcome.code, outcome.message, outcome.data)
+            with anyio.CancelScope(deadline=ends) as time_left:
                 await self._sleep(retry_delay(attempt, self._jitter()))
-                attempt += 1
-        raise CallTimeoutError(method, deadline)
+            if time_left.cancelled_caught:
+                raise CallTimeoutError(method, deadline)
+            attempt += 1
 
     def notify(self, method: str, params: Json = None) -> None:
         """Tell the server something.
@@ -204,21 +205,41 @@ class Client:
         self._peer.notify(method, params)
         self._send()
 
-    async def _ask(self, method: str, params: Json) -> Answered | Refused:
+    async def _ask(self, method: str, params: Json, ends: float) -> Answered | Refused | None:
+        """Send a request once and wait for what becomes of it, until `ends` by the clock of the event loop.
+
+        Raises:
+            TransportError: The connection is lost.
+        """
+        try:
+            self._slots.acquire_nowait()
+        except anyio.WouldBlock:
+            with anyio.CancelScope(deadline=ends) as time_left:
+                await self._slots.acquire()
+            if time_left.cancelled_caught:
+                return None
+        try:
+            return await self._answer(method, params, ends)
+        finally:
+            self._slots.release()
+
+    async def _answer(self, method: str, params: Json, ends: float) -> Answered | Refused | None:
         self._check_open(method)
+        loop = asyncio.get_running_loop()
         request_id = self._peer.call(method, params)
-        waiting = self._waiting[request_id] = _Waiting(anyio.Event())
+        # No event and no cancel scope: together they cost as much as the whole of the rest of a call.
+        waiting = self._waiting[request_id] = loop.create_future()
+        timer = loop.call_at(ends, _settle, waiting, None)
         self._send()
         try:
-            await waiting.done.wait()
+            outcome = await waiting
         finally:
+            timer.cancel()
             del self._waiting[request_id]
             self._peer.give_up(request_id)
-        outcome = waiting.outcome
-        if isinstance(outcome, Answered | Refused):
-            return outcome
-        assert outcome is not None
-        raise _during(outcome, method)
+        if isinstance(outcome, TransportError):
+            raise _during(outcome, method)
+        return outcome
 
     def _check_open(self, method: str) -> None:
         if self._lost is not None:
@@ -275,8 +296,7 @@ class Client:
             return
         self._lost = error
         for waiting in self._waiting.values():
-            waiting.outcome = error
-            waiting.done.set()
+            _settle(waiting, error)
         self.closed.set()
 
     def _dispatch(self, event: Event) -> None:
@@ -286,8 +306,7 @@ class Client:
             case Answered() | Refused():
                 waiting = self._waiting.get(event.id)
                 if waiting is not None:
-                    waiting.outcome = event
-                    waiting.done.set()
+                    _settle(waiting, event)
             case Requested():
                 self._group.start_soon(self._serve, event)
             case Junk():
@@ -304,6 +323,11 @@ class Client:
             # The boundary between handlers, which may be anybody's, and the wire: the server must get an answer.
             self._peer.refuse(request, INTERNAL_ERROR, f"{request.method} failed in the client: {type(error).__name__}")
         self._send()
+
+
+def _settle(waiting: "asyncio.Future[_Outcome]", outcome: _Outcome) -> None:
+    if not waiting.done():  # its caller may have been cancelled
+        waiting.set_result(outcome)
 
 
 def _during(error: TransportError, method: str) -> TransportError:
