@@ -232,7 +232,7 @@ class Client:
         timer = loop.call_at(ends, _settle, waiting, None)
         self._send()
         try:
-            outcome = await waiting
+            outcome: _Outcome = await waiting
         finally:
             timer.cancel()
             del self._waiting[request_id]

@@ -43,6 +43,21 @@ class Worded:
         return f"<{self.text}>"
 
 
+class Odd:
+    """Fields of the rarer kinds."""
+
+    self: str
+    given: int = 3
+    fixed: int = field(init=False, default=7)
+    made: list[str] = field(init=False, default_factory=lambda: ["m"])
+    last: str = field(kw_only=True)
+    later: dict[str, int] = field(kw_only=True, default_factory=dict[str, int])
+
+
+class Empty:
+    """No field at all."""
+
+
 Shape = dict[str, bool]
 FROZEN: Shape = {"frozen": True, "slots": True}
 Maker = Callable[..., Any]
@@ -78,6 +93,17 @@ def test_a_value_is_what_the_standard_decorator_would_make(shape: Shape) -> None
     standard, ours = both(Sample, **shape)
     assert what_it_is(ours) == what_it_is(standard)
     assert what_it_is(ours) == what_it_is(standard), "now that the methods are made"
+
+
+@pytest.mark.parametrize("shape", [FROZEN, {"frozen": True}, {"slots": True}, {}], ids=str)
+def test_fields_of_every_kind_are_taken_alike(shape: Shape) -> None:
+    standard, ours = both(Odd, **shape)
+    values = [make("s", 4, last="l", later={"a": 1}) for make in (standard, ours)]
+    assert [repr(each) for each in values] == [
+        "Odd(self='s', given=4, fixed=7, made=['m'], last='l', later={'a': 1})"
+    ] * 2
+    assert [repr(make(self="s", last="l").later) for make in (standard, ours)] == ["{}", "{}"]
+    assert [repr(make()) for make in both(Empty, **shape)] == ["Empty()", "Empty()"]
 
 
 def test_frozen_values_hash_alike_and_refuse_to_be_changed_in_the_same_words() -> None:
