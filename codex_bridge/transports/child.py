@@ -62,21 +62,25 @@ class StderrTail:
 
 
 class Child(asyncio.SubprocessProtocol):
-    """A running program; make one with `child`.
+    """A program that is started and ended once, see `running`.
 
     A protocol of asyncio's, called as soon as something happens: a stream would wake a task for each piece of output.
+
+    Args:
+        secrets: Values to mask in its stderr, besides what looks like a credential.
+        on_stderr: Gets what it writes to stderr, as it comes.
     """
 
-    def __init__(self, tail: StderrTail, on_stderr: Callable[[bytes], None] | None) -> None:
+    def __init__(self, *, secrets: Iterable[str] = (), on_stderr: Callable[[bytes], None] | None = None) -> None:
         self.on_stdout: Callable[[bytes], None] | None = None
-        """Gets what it writes to stdout, as it comes."""
+        """Gets what it writes to stdout, as it comes. To be set before it runs: it may speak, and end, at once."""
         self.on_gone: Callable[[ConnectionLostError], None] | None = None
-        """Hears once that its output has ended or that it has."""
+        """Hears once that it has ended, or its output has; to be set before as well."""
         self.pid = 0
         self.exited = anyio.Event()
         self.stdin: asyncio.WriteTransport | None = None
         self._stdout: asyncio.ReadTransport | None = None
-        self._tail = tail
+        self._tail = StderrTail(secrets)
         self._on_stderr = on_stderr
         self._transport: asyncio.SubprocessTransport | None = None
         self._ended: set[int] = set()
@@ -95,6 +99,43 @@ class Child(asyncio.SubprocessProtocol):
     def stderr_tail(self) -> str:
         """Its masked last words, at most 1 KB."""
         return self._tail.text
+
+    @asynccontextmanager
+    async def running(
+        self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None, piped: bool = True
+    ) -> AsyncGenerator[None]:
+        """Run it for as long as the block lasts, at whose end it is killed unless it has ended before.
+
+        Args:
+            command: Program and arguments.
+            env: The child's whole environment.
+            cwd: Its working directory.
+            piped: Whether we write to its stdin and read its stdout; otherwise it has neither.
+
+        Raises:
+            ConnectError: The program could not be started.
+        """
+        try:
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: self,
+                *command,
+                stdin=PIPE if piped else DEVNULL,
+                stdout=PIPE if piped else DEVNULL,
+                stderr=PIPE,
+                cwd=cwd,
+                env=dict(env),
+                start_new_session=True,
+                # Codex writes its databases and transcripts world-readable under a common umask.
+                umask=0o077,
+            )
+        except OSError as error:
+            raise ConnectError(f"Could not start {command[0]}: {error.strerror or error}") from error
+        try:
+            yield
+        finally:
+            if not self.exited.is_set():
+                await self.end()
+            self._close()
 
     def hang_up(self) -> None:
         """Let it read the end of its stdin, once it has read all before that."""
@@ -205,59 +246,12 @@ class Child(asyncio.SubprocessProtocol):
         code = self.returncode
         return ConnectionLostError(cause if code is None else _how_it_ended(code), detail=self.stderr_tail)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Let go of the pipes."""
         if self._last_wait is not None:
             self._last_wait.cancel()
         if self._transport is not None:
             self._transport.close()
-
-
-@asynccontextmanager
-async def child(
-    command: Sequence[str],
-    *,
-    env: Mapping[str, str],
-    cwd: Path | None = None,
-    secrets: Iterable[str] = (),
-    piped: bool = True,
-    on_stderr: Callable[[bytes], None] | None = None,
-) -> AsyncGenerator[Child]:
-    """Run a program for as long as the block lasts, at whose end it is killed unless `Child.end` was asked before.
-
-    Args:
-        command: Program and arguments.
-        env: The child's whole environment.
-        cwd: Its working directory.
-        secrets: Values to mask in its stderr, besides what looks like a credential.
-        piped: Whether we write to its stdin and read its stdout; otherwise it has neither.
-        on_stderr: Gets what it writes to stderr, as it comes.
-
-    Raises:
-        ConnectError: The program could not be started.
-    """
-    started = Child(StderrTail(secrets), on_stderr)
-    try:
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: started,
-            *command,
-            stdin=PIPE if piped else DEVNULL,
-            stdout=PIPE if piped else DEVNULL,
-            stderr=PIPE,
-            cwd=cwd,
-            env=dict(env),
-            start_new_session=True,
-            # Codex writes its databases and transcripts world-readable under a common umask.
-            umask=0o077,
-        )
-    except OSError as error:
-        raise ConnectError(f"Could not start {command[0]}: {error.strerror or error}") from error
-    try:
-        yield started
-    finally:
-        if not started.exited.is_set():
-            await started.end()
-        started.close()
 
 
 def _how_it_ended(code: int | None) -> str:

@@ -20,7 +20,7 @@ from codex_bridge.home import private_dir
 from codex_bridge.orphans import DRAIN, ENDING, end_orphans, forget, note, write_private
 from codex_bridge.rpc import MESSAGE_LIMIT
 from codex_bridge.sources import Listener
-from codex_bridge.transports.child import Child, child
+from codex_bridge.transports.child import Child
 from codex_bridge.transports.websocket import TokenFrom, WebSocketTransport, unix_socket, websocket
 
 LONGEST_PATH: Final = 103
@@ -99,9 +99,8 @@ async def listening(
             flags = ["--listen", "ws://127.0.0.1:0", "--ws-auth", "capability-token", "--ws-token-file", str(path)]
         noted = folder / f"{name}{ENDING}"
         stack.callback(forget, noted, [path])
-        server = await stack.enter_async_context(
-            child([*command, *flags], env=env, secrets=secrets, piped=False, on_stderr=words.feed)
-        )
+        server = Child(secrets=secrets, on_stderr=words.feed)
+        await stack.enter_async_context(server.running([*command, *flags], env=env, piped=False))
         stack.push_async_callback(_end, server)
         note(noted, server.pid, [path])
 

@@ -9,15 +9,13 @@ import anyio
 
 from codex_bridge.errors import ConnectionLostError, OversizedMessageError, TransportError
 from codex_bridge.rpc import MESSAGE_LIMIT, LineFramer, MessageTooLargeError
-from codex_bridge.transports.child import Child, child
+from codex_bridge.transports.child import Child
 
 
 class StdioTransport:
     """The client's end of a running child; make one with `spawned`."""
 
     def __init__(self, server: Child, *, limit: int) -> None:
-        self.name = f"stdio (process {server.pid})"
-        self.pid = server.pid
         self._server = server
         self._limit = limit
         self._framer = LineFramer(limit=limit)
@@ -28,6 +26,16 @@ class StdioTransport:
         self._news = anyio.Event()
         self._closed = False
         server.on_stdout, server.on_gone = self._take, self._lose
+
+    @property
+    def pid(self) -> int:
+        """The id of the server's process."""
+        return self._server.pid
+
+    @property
+    def name(self) -> str:
+        """For logs and errors."""
+        return f"stdio (process {self.pid})"
 
     @property
     def stderr_tail(self) -> str:
@@ -121,8 +129,9 @@ async def spawned(
     Raises:
         ConnectError: The program could not be started.
     """
-    async with child(command, env=env, cwd=cwd, secrets=secrets) as server:
-        transport = StdioTransport(server, limit=limit)
+    server = Child(secrets=secrets)
+    transport = StdioTransport(server, limit=limit)
+    async with server.running(command, env=env, cwd=cwd):
         try:
             yield transport
         finally:

@@ -1,10 +1,12 @@
 """A child process is started, listened to and ended so that it can neither block us nor outlive us."""
 
+import asyncio
 import os
 import signal
 import sys
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -92,6 +94,25 @@ async def test_a_child_that_closes_its_pipes_and_stays_is_a_lost_one(closes: str
             with pytest.raises(ConnectionLostError) as lost:
                 await transport.receive()
     assert lost.value.cause == cause
+
+
+async def test_a_child_that_speaks_and_ends_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = asyncio.get_running_loop().subprocess_exec
+
+    async def slowly(*arguments: Any, **named: Any) -> Any:
+        """The process is over before anybody can do anything with it."""
+        transport, protocol = await started(*arguments, **named)
+        await protocol.exited.wait()
+        while not (output := transport.get_pipe_transport(1)) or not output.is_closing():
+            await anyio.lowlevel.checkpoint()
+        return transport, protocol
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "subprocess_exec", slowly)
+    with anyio.fail_after(LIMIT):
+        async with spawned([*PYTHON, "print('{}')"], env={}) as transport:
+            assert await transport.receive() == [b"{}"]
+            with pytest.raises(ConnectionLostError, match="it exited with status 0"):
+                await transport.receive()
 
 
 @pytest.mark.usefixtures("short_grace")
