@@ -60,6 +60,12 @@ class AtWork:
         """Whether something of a conversation goes on after its turns: a revert ends its commands (measured)."""
         return self.commands.any_on(thread_id) or self.children.work_for(lambda parent: parent.key == turn.key)
 
+    def any_on(self, thread_id: str) -> bool:
+        """Whether a turn, a subagent or a command is at work on a thread."""
+        return (
+            thread_id in self.turns or self.commands.any_on(thread_id) or self.children.parent_at(thread_id) is not None
+        )
+
     def lose(self) -> list[CodexTurn]:
         """The server is gone; gives the turns that are lost with it.
 

@@ -26,6 +26,7 @@ from codex_bridge.errors import (
     TransportError,
 )
 from codex_bridge.failures import Trouble, call_failure, refusal, told
+from codex_bridge.idle import Idle, Rest
 from codex_bridge.lanes import Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.losses import Losses, lost
@@ -113,6 +114,8 @@ class CodexSettings:
     compaction_deadline: float = COMPACTION_DEADLINE
     patience: Patience = Patience()
     """How often and how soon a server that died is started again."""
+    rest: Rest = Rest()
+    """When threads are unloaded that nobody uses."""
 
 
 class CodexHarness:
@@ -172,6 +175,9 @@ class CodexHarness:
             self._suspects,
             settings.threads,
             login=self._login,
+        )
+        self._idle = Idle(
+            group.start_soon, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock
         )
         self._strain = Strain()
         self._losses = Losses(self._servers, group.start_soon, self._login)
@@ -363,6 +369,7 @@ class CodexHarness:
             # also when the gateway shuts down just then.
             with anyio.CancelScope(shield=True):
                 await self._threads.finish(self._servers.current, turn)
+            self._idle.used(turn.key)
 
     # what the server says
 
@@ -394,6 +401,8 @@ class CodexHarness:
                 connection = self._servers.current
                 if connection is not None and (key := connection.key_of(thread_id)) is not None:
                     del connection.threads[key]
+                if connection is not None:
+                    connection.left.discard(thread_id)
             case ConfigWarned(summary=summary) | Warned(message=summary, thread_id=None):
                 logger.warning("codex: %s", mask(summary))
             case _:
@@ -428,6 +437,8 @@ class CodexHarness:
             parent, event = told
             if isinstance(event, SubagentFinished):
                 self._on_subagent(parent, event)
+            else:
+                self._threads.has_child(self._servers.current, parent, event.agent)
             parent.buffer.push(event)
 
     def _judged(self, turn: CodexTurn, ledger: TurnLedger, events: Iterable[TurnEvent]) -> Iterable[TurnEvent]:
@@ -539,6 +550,7 @@ class CodexHarness:
         """Take no more turns; `codex_harness` calls this at the end of its block."""
         self._closed = True
         self._watching.close()
+        self._idle.close()
 
 
 def _in_the_way(other: CodexTurn, message: CodexTurn) -> bool:

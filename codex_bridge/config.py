@@ -132,6 +132,10 @@ class AppServer(Section):
     request_timeout_ms: Annotated[Whole, Field(ge=100)] = 60_000
     compaction_timeout_ms: Annotated[Whole, Field(ge=1_000)] = 300_000
     """Ours: how long a summary that somebody asked for may take; messages of the chat wait for it."""
+    thread_idle_timeout_ms: Annotated[Whole, Field(ge=0)] = 1_800_000
+    """Ours: how long a chat may be silent before its thread is unloaded, until its next message; 0 for ever."""
+    max_loaded_threads: Annotated[Whole, Field(ge=1)] = 100
+    """Ours: how many threads stay loaded, however short they are silent."""
     turn_completion_idle_timeout_ms: Annotated[Whole, Field(ge=100)] = 60_000
     post_tool_raw_assistant_completion_idle_timeout_ms: Annotated[Whole, Field(ge=100)] = 300_000
     deadlines: Deadlines = Field(default_factory=Deadlines)

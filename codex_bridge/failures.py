@@ -84,7 +84,10 @@ _WORDS: Final[tuple[tuple[Trouble, tuple[str, ...]], ...]] = (
             "unable to open database file",
         ),
     ),
-    (Trouble.BUSY, ("database is locked", "database table is locked", "activeturnnotsteerable", "draining")),
+    (
+        Trouble.BUSY,
+        ("database is locked", "database table is locked", "activeturnnotsteerable", "draining", "is closing; retry"),
+    ),
     (Trouble.WRITER, ("already has an active writer",)),
     (
         Trouble.LOGIN,

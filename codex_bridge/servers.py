@@ -58,7 +58,11 @@ class OpenThread:
     told_override: bool = False
     """Whether the operator knows of the override file that stands in the workspace."""
     told: tuple[str, ...] = ()
-    """What the operator was last told of where layers of a turn travel."""
+    """What the operator was last told of where layers of a turn travel; empty while all travel as usual."""
+    used_at: float = 0.0
+    """When its last turn was over, by the clock of the harness."""
+    children: set[str] = field(default_factory=set[str])
+    """The threads of subagents that worked for it; they stay loaded with it."""
 
 
 @dataclass(slots=True)
@@ -73,6 +77,8 @@ class Connection:
     """What is odd about the server; its first turn tells it."""
     worked: bool = False
     """Whether a turn has come to its end on it."""
+    left: set[str] = field(default_factory=set[str])
+    """Threads that nobody uses again, and that are loaded still."""
     retired: bool = False
     """Whether we closed it."""
 

@@ -136,7 +136,8 @@ class Threads:
                 # The words that were too much stay in it, so nothing would ever fit again.
                 await self.drop(connection, turn.key, turn.outgrown)
         if turn.aside and connection is not None:
-            await self._leave(connection, thread)
+            connection.left |= thread.children
+            await self.leave(connection, thread.opened.thread.id)
 
     async def _found(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         key, wanted = turn.key, self._wanted(connection, turn)
@@ -284,15 +285,27 @@ class Threads:
         except StoreError as error:
             self._ail(error)
 
-    async def _leave(self, connection: Connection, thread: OpenThread) -> None:
-        """Let the server unload a thread that nobody uses again."""
+    async def is_stored(self, connection: Connection, session_key: str) -> bool:
+        """Whether the store knows what a loaded conversation was told, by now: who loads it again asks the store."""
+        await self.store(connection, session_key)
+        thread = connection.threads.get(session_key)
+        return thread is not None and thread.stored == thread.holds
+
+    async def leave(self, connection: Connection, thread_id: str) -> None:
+        """Let the server unload a thread."""
         from codex_bridge.wire.besides import THREAD_UNSUBSCRIBE, ThreadUnsubscribeParams  # few turns have one
 
-        params = ThreadUnsubscribeParams(thread_id=thread.opened.thread.id)
+        params = ThreadUnsubscribeParams(thread_id=thread_id)
         try:
             await connection.server.client.call(THREAD_UNSUBSCRIBE, params, deadline=LEAVE_DEADLINE)
         except CodexError as error:
-            logger.warning("thread %s stays loaded: %s", thread.opened.thread.id, error)
+            logger.warning("thread %s stays loaded: %s", thread_id, error)
+
+    def has_child(self, connection: Connection | None, turn: CodexTurn, thread_id: str) -> None:
+        """A subagent works for a turn, on a thread of its own."""
+        thread = self._of.get(turn) or (connection.threads.get(turn.key) if connection is not None else None)
+        if thread is not None:
+            thread.children.add(thread_id)
 
     # what the store says
 
@@ -353,8 +366,9 @@ class Threads:
         self._stale[session_key] = words or self._stale.get(session_key, False)
         self._lost.pop(session_key, None)
         self._outgrown.pop(session_key, None)
-        if connection is not None:
-            connection.threads.pop(session_key, None)
+        thread = connection.threads.pop(session_key, None) if connection is not None else None
+        if connection is not None and thread is not None:
+            connection.left |= {thread.opened.thread.id, *thread.children}
         return begun
 
     def _still(self, session_key: str, begun: int) -> bool:

@@ -16,6 +16,7 @@ from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings,
 from codex_bridge.deadlines import TURN_SECONDS
 from codex_bridge.endpoint import endpoint_of, without_effect
 from codex_bridge.home import Home, HomeMissingError, agent_dir, own_home, private_dir, state_dir, user_codex_home
+from codex_bridge.idle import Rest
 from codex_bridge.lanes import HABITS
 from codex_bridge.model_choice import model_choice
 from codex_bridge.params import ThreadSettings
@@ -277,6 +278,7 @@ async def running(
         turn_deadline=deadline,
         compaction_deadline=codex_config.app_server.compaction_timeout_ms / 1000,
         limits=codex_config.app_server.limits,
+        rest=Rest(codex_config.app_server.thread_idle_timeout_ms / 1000, codex_config.app_server.max_loaded_threads),
     )
     folder = private_dir(agent_dir(root, settings.id))
     gatherer = Gatherer(settings, HABITS)

@@ -9,6 +9,7 @@ import pytest
 
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.deadlines import Limits
+from codex_bridge.idle import Rest
 from codex_bridge.turn import CodexTurn
 from harness.compaction import Summary, compaction_of
 from harness.turns import Command, EndedBy, Evidence, Failure, Notice, Outcome, TurnResult
@@ -328,7 +329,7 @@ async def test_a_stop_of_a_turn_that_is_over_unsaid_is_quick_and_keeps_the_conve
 
 async def test_turns_share_one_timer_that_rests_when_there_are_none(tmp_path: Path) -> None:
     clock = HandClock()
-    async with harness_on_fake(tmp_path, script="silent", clock=clock) as harness:
+    async with harness_on_fake(tmp_path, script="silent", clock=clock, rest=Rest(after=0)) as harness:
         for number in range(20):
             await harness.start(words(f"echo {number}")).result()
         while harness.unfinished:

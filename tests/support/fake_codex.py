@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, Requested, encode
-from tests.support.fake_server import Ask, Failure, HangUp, Raw, Result, Step, Tell
+from tests.support.fake_server import Ask, Failure, HangUp, Raw, Result, Step, Tell, UntilRead
 
 INITIALIZED: Final[JsonObject] = {
     "userAgent": "openclaw-codex-bridge/0.163.0 (Debian 12.0.0; x86_64) xterm (openclaw-codex-bridge; 0.1.0)",
@@ -290,6 +290,28 @@ ANSWERS: Final = frozenset({"unanswered", "unreadable", "deaf"})
 """Words before a course: its turn runs though nothing can be told from the answer to turn/start, or does not run."""
 
 
+def _background(turn: Running, words: str) -> Iterable[Step]:
+    """A turn that leaves a command running, or ends the one that an earlier turn left."""
+    yield turn.began()
+    what: JsonObject = {"type": "commandExecution", "id": "serve", "command": "serve", "status": "inProgress"}
+    yield turn.tell("item/completed" if words == "over" else "item/started", item=what)
+    yield from turn.said("done")
+    yield turn.ended()
+
+
+def _spawn(turn: Running, words: str) -> Iterable[Step]:
+    """A turn with a subagent, which outlives it if the words say so."""
+    yield turn.began()
+    yield UntilRead()  # as the real one, which has asked the model meanwhile
+    child = Running(f"child_of_{turn.thread}", f"child_of_{turn.turn}")
+    about: JsonObject = {"id": child.turn, "rootTurnId": turn.turn, "status": "inProgress", "items": [], "error": None}
+    yield Tell("turn/started", {"threadId": child.thread, "turn": about})
+    if words != "outlives":
+        yield child.ended()
+    yield from turn.said("done")
+    yield turn.ended()
+
+
 def _die(turn: Running, words: str) -> Iterable[Step]:
     """The server breaks over this turn."""
     yield turn.began()
@@ -306,6 +328,9 @@ COURSES: Final[dict[str, Course]] = {
     "stall": _stall,
     "stubborn": _stall,
     "die": _die,
+    "left": _echo,
+    "background": _background,
+    "spawn": _spawn,
     "silent-end": _stall,
     "usurped": _stall,
     "replaced": _replaced,
@@ -348,7 +373,9 @@ class FakeCodex:
         self._refused: set[str] = set()
         """Threads, and words of turns, that were refused once."""
         self._unloaded: set[str] = set()
-        """Threads that were unloaded after a turn, without a word."""
+        """Threads that were unloaded, after a turn without a word or because nobody follows them."""
+        self.left: list[str] = []
+        """Threads that nobody follows any more, in that order."""
 
     def __call__(self, event: Event) -> Iterable[Step]:
         """React to an event."""
@@ -362,6 +389,12 @@ class FakeCodex:
                 yield Result(_opened(f"thr_{self._threads}"))
             case Requested(method="thread/resume"):
                 yield self._resume(str(event.params["threadId"]))
+            case Requested(method="thread/unsubscribe"):
+                thread = str(event.params["threadId"])
+                self.left.append(thread)
+                self._unloaded.add(thread)
+                yield Result({"status": "unsubscribed"})
+                yield Tell("thread/closed", {"threadId": thread})
             case Requested(method="thread/read"):
                 yield Failure(-32603, "Your access token could not be refreshed.")
             case Requested(method="turn/start"):
@@ -414,6 +447,8 @@ class FakeCodex:
         if how == "deaf":
             return
         self._note(turn, course)
+        if course == "left":
+            words = " ".join(self.left) or "none"
         yield from self.courses[course](turn, words)
 
     def _note(self, turn: Running, course: str) -> None:

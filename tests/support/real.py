@@ -16,6 +16,7 @@ from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.catalogue_file import FILE, STAMP
 from codex_bridge.deadlines import TURN_SECONDS, Limits
 from codex_bridge.home import agent_dir, own_home, private_dir
+from codex_bridge.idle import Rest
 from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import LoopbackModel, loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
@@ -85,6 +86,7 @@ async def stage(
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
     heartbeat_grace: float = HEARTBEAT_GRACE,
     now: Callable[[], float] = time.time,
+    rest: Rest = Rest(),  # noqa: B008 - frozen
     compaction_deadline: float = COMPACTION_DEADLINE,
     stated: Stated = NOTHING_STATED,
     turn_deadline: float = TURN_SECONDS,
@@ -104,6 +106,7 @@ async def stage(
                 threads=settings or ThreadSettings(),
                 on_late_subagent=on_late_subagent,
                 heartbeat_grace=heartbeat_grace,
+                rest=rest,
                 compaction_deadline=compaction_deadline,
                 turn_deadline=turn_deadline,
                 limits=limits,

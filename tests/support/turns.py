@@ -11,6 +11,7 @@ from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.deadlines import Limits
 from codex_bridge.home import Home
+from codex_bridge.idle import Rest
 from codex_bridge.process import Launch
 from codex_bridge.restarts import Patience
 from codex_bridge.timing import Clock
@@ -42,6 +43,7 @@ async def harness_on_fake(
     clock: Clock | None = None,
     patience: Patience = Patience(),  # noqa: B008 - frozen
     limit: TurnLimit | None = None,
+    rest: Rest = Rest(),  # noqa: B008 - frozen
 ) -> AsyncGenerator[CodexHarness]:
     """A harness whose Codex is the fake, or `binary`; everything inside is over within `LIMIT`."""
     start = launch(folder, script)
@@ -50,7 +52,7 @@ async def harness_on_fake(
     with anyio.fail_after(LIMIT):
         async with AsyncExitStack() as stack:
             store = store or await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
-            settings = CodexSettings(start, limits=limits, patience=patience)
+            settings = CodexSettings(start, limits=limits, patience=patience, rest=rest)
             yield await stack.enter_async_context(
                 codex_harness(settings, store, now=lambda: 0.0, clock=clock, limit=limit)
             )
