@@ -43,7 +43,7 @@ check: lint types test ## Lint, types and tests
 
 bench: $(VENV)/dev.stamp ## Measure against a raw client and OpenAI's SDK in the same run
 	@status=0; \
-	for part in benchmarks.compose benchmarks.prompt benchmarks.day "benchmarks $(ARGS)"; do \
+	for part in benchmarks.compose benchmarks.prompt benchmarks.day benchmarks.soak "benchmarks $(ARGS)"; do \
 	  $(BIN)/python -m $$part || status=1; \
 	done; exit $$status
 

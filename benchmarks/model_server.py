@@ -1,7 +1,7 @@
 """The stand-in model as a process of its own, so that its CPU is nobody else's.
 
-Writes its provider block as one line of JSON, answers as many deltas as the last message asks for, and ends
-when its stdin does.
+Writes its provider block as one line of JSON, answers as many deltas as the last message asks for, or with the word
+"soak" as `soak_model` says, and ends when its stdin does.
 """
 
 import dataclasses
@@ -11,6 +11,7 @@ import sys
 import anyio
 import anyio.to_thread
 
+from benchmarks import soak_model
 from benchmarks.job import PIECE, SHORT_PIECES, asked_pieces
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
@@ -26,7 +27,7 @@ def answer(request: RecordedRequest) -> Reply:
 
 async def serve() -> None:
     """Serve until stdin ends."""
-    async with loopback_model(answer) as model:
+    async with loopback_model(soak_model.answer if "soak" in sys.argv else answer) as model:
         print(json.dumps(dataclasses.asdict(model.provider)), flush=True)
         await anyio.to_thread.run_sync(sys.stdin.read)
 

@@ -118,7 +118,7 @@ def _medians(opens: list[Sample], runs: list[Sample]) -> dict[str, float]:
 
 def _run_client(name: str, home: Path, workspace: Path, counts: Counts) -> Sample:
     binary = find_codex()
-    with _model() as fields:
+    with stand_in() as fields:
         provider = Provider(**fields)
         environment = child_environment(home, tools_dir=binary.tools_dir, extra=provider.environment())
         job: Job = {
@@ -154,9 +154,9 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def _model() -> Generator[ProviderFields]:
-    """A stand-in model in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.model_server"]
+def stand_in(*words: str) -> Generator[ProviderFields]:
+    """A stand-in model in a process of its own; the words choose what it says, see `model_server`."""
+    command = [sys.executable, "-m", "benchmarks.model_server", *words]
     with subprocess.Popen(
         command, cwd=ROOT, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:

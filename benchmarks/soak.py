@@ -1,0 +1,391 @@
+"""A gateway's worst day in some minutes: `python -m benchmarks.soak`, part of `make bench`.
+
+Fifty conversations on one real app-server, a thousand messages in all, with a stand-in as the model. By a seed,
+messages are said into running turns, turns are stopped, commands and tools fail, the model refuses, conversations are
+summarised, and the server is killed ten times with SIGKILL. What must hold whatever happens is checked, and a break
+makes the exit status 1:
+
+- every message has exactly one outcome: a turn of its own that ended once, or a place in another one that took it in;
+- an answer is for messages of its own chat, and for the one that it was asked for;
+- no command ran twice for one message;
+- no task and no file descriptor is left over, no process of a server lives on, and memory stays flat.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Final
+
+import anyio
+
+from benchmarks.rounds import BUILD, stand_in
+from benchmarks.soak_model import KINDS, RAN, TOOL, answered_in, asking
+from codex_bridge.binary import find_codex
+from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.home import agent_dir, own_home, private_dir
+from codex_bridge.lanes import HABITS
+from codex_bridge.params import ThreadSettings
+from codex_bridge.process import Launch
+from codex_bridge.providers import Provider
+from codex_bridge.turn import CodexTurn
+from harness.agent import Agent
+from harness.compaction import compaction_of
+from harness.gather import Gatherer
+from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.json_value import Json
+from harness.plain import plain_settings
+from harness.store.bindings import bindings_at
+from harness.toolbox import ToolTurn
+from harness.tools import Tool, ToolResult
+from harness.turns import Finished, Outcome, Steered, TurnResult
+
+MODEL: Final = "gpt-5.5"
+DAWN: Final = datetime(2031, 5, 6, tzinfo=UTC)
+LONGEST: Final = 900.0
+"""Seconds after which the day counts as hung."""
+WARM: Final = 0.3
+"""The share of the day after which memory is looked at first: by then every thread and every cache is there."""
+GROWTH: Final = 6.0
+"""Megabytes that the gateway may take more at the end than then. Our choice: what a run needs for its own books of a
+thousand turns, and for the allocator's habits."""
+QUIET: Final = 5.0
+"""Seconds for what still has to be done when the last message has its outcome."""
+WEIGHTS: Final[Mapping[str, int]] = {"say": 52, "slow": 25, "command": 8, "failing": 5, "tool": 6, "error": 4}
+
+
+class SoakError(AssertionError):
+    """Something did not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How much happens."""
+
+    chats: int = 50
+    messages: int = 1_000
+    kills: int = 10
+    seed: int = 6
+
+
+@dataclass
+class Books:
+    """What happened."""
+
+    outcomes: dict[int, str] = field(default_factory=dict[int, str])
+    """Of each message."""
+    walls: list[float] = field(default_factory=list[float])
+    """Seconds from a message to the end of its turn."""
+    failures: Counter[str] = field(default_factory=Counter[str])
+    sentences: Counter[str] = field(default_factory=Counter[str])
+    """What people were told of them."""
+    summaries: Counter[str] = field(default_factory=Counter[str])
+    problems: list[str] = field(default_factory=list[str])
+    servers: set[int] = field(default_factory=set[int])
+    """Processes of the servers that were seen."""
+
+    def enter(self, number: int, outcome: str) -> None:
+        """A message has its outcome."""
+        if number in self.outcomes:
+            self.problems.append(f"message {number} is {self.outcomes[number]}, and then {outcome}")
+        self.outcomes[number] = outcome
+
+
+class Tools:
+    """One tool of the agent's own, which fails half of the time."""
+
+    names = frozenset({TOOL})
+
+    def __init__(self) -> None:
+        schema: Mapping[str, Json] = {"type": "object", "properties": {"number": {"type": "integer"}}}
+        self._tools = (Tool(TOOL, "Looks a number up.", schema, self._look_up),)
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        """See `Toolbox`."""
+        del turn
+        return self._tools
+
+    async def _look_up(self, arguments: Mapping[str, Json]) -> ToolResult:
+        number = arguments.get("number")
+        if isinstance(number, int) and number % 4 == 1:
+            raise RuntimeError("the ledger is out of reach")
+        odd = isinstance(number, int) and number % 2 == 1
+        return ToolResult(not odd, "No such entry." if odd else "An entry.")
+
+
+def message(number: int, kind: str, chat: str) -> InboundMessage:
+    """A message of the owner."""
+    return InboundMessage(
+        channel="telegram",
+        chat=Chat(ChatKind.DIRECT, chat),
+        sender=Sender(chat, "Orrin"),
+        message_id=str(number),
+        text=asking(number, kind),
+        sent_at=DAWN,
+    )
+
+
+class Talk:
+    """One chat: says its messages, and sees what becomes of them."""
+
+    def __init__(self, agent: Agent[CodexTurn], books: Books, chat: str, numbers: range, seed: int) -> None:
+        self._agent = agent
+        self._books = books
+        self._chat = chat
+        self._numbers = numbers
+        self._random = Random(f"{seed} {chat}")
+
+    async def run(self) -> None:
+        """Say all of them."""
+        numbers = iter(self._numbers)
+        for number in numbers:
+            chance = self._random.random()
+            kind = self._random.choices(KINDS, [WEIGHTS[each] for each in KINDS])[0]
+            if chance < 0.02:
+                await self._summarise()
+            turn = await self._begin(number, kind)
+            joined: list[int] = []
+            if kind == "slow" and chance < 0.5 and (more := next(numbers, None)) is not None:
+                await anyio.sleep(self._random.uniform(0, 0.4))
+                steered = await self._steer(turn, more)
+                if steered is Steered.TAKEN:
+                    joined.append(more)
+                elif steered.refused:
+                    await self._see(turn, number, joined)
+                    turn, number = await self._begin(more, "say"), more
+            elif chance > 0.9:
+                await anyio.sleep(self._random.uniform(0, 0.3))
+                await turn.interrupt()
+            await self._see(turn, number, joined)
+
+    async def _begin(self, number: int, kind: str) -> CodexTurn:
+        return await self._agent.receive(message(number, kind, self._chat))
+
+    async def _steer(self, turn: CodexTurn, number: int) -> Steered:
+        """Say a message into a turn."""
+        joining = message(number, "say", self._chat)
+        steered = await turn.steer(self._agent.joining(joining), joining.key)
+        if not steered.refused:
+            self._books.enter(number, f"joined ({steered.value})")
+        return steered
+
+    async def _see(self, turn: CodexTurn, number: int, joined: list[int]) -> None:
+        began = time.perf_counter()
+        ends = [event.result async for event in turn.events() if isinstance(event, Finished)]
+        self._books.walls.append(time.perf_counter() - began)
+        if len(ends) != 1:
+            self._books.problems.append(f"the turn of message {number} has {len(ends)} ends")
+            return
+        (result,) = ends
+        self._books.enter(number, result.outcome.value)
+        if result.failure is not None:
+            self._books.failures[f"{result.outcome.value}: {result.failure.value}"] += 1
+            self._books.sentences[result.error] += 1
+        self._judge(number, joined, result)
+
+    def _judge(self, number: int, joined: list[int], result: TurnResult) -> None:
+        if result.outcome in (Outcome.FAILED, Outcome.LOST) and not result.error:
+            self._books.problems.append(f"message {number} failed without a word")
+        if result.outcome is Outcome.ANSWERED:  # what was cut off may end in half a number
+            said = answered_in(result.text)
+            strangers = [each for each in said if each not in self._numbers]
+            if strangers:
+                self._books.problems.append(f"the answer to {number} is for {strangers}, of other chats")
+            missing = [each for each in (number, *joined) if each not in said]
+            if missing:
+                self._books.problems.append(f"the answer to {number} is none for {missing}: {result.text!r}")
+
+    async def _summarise(self) -> None:
+        turn = await self._agent.compact(f"agent:main:telegram:direct:{self._chat}")
+        self._books.summaries[compaction_of(await turn.result()).summary.value] += 1
+
+
+async def _kill(harness: CodexHarness, books: Books, shape: Shape) -> None:
+    """Kill the server at moments that the seed chooses, by how many messages have their outcome."""
+    random = Random(f"{shape.seed} kills")
+    moments = sorted(random.uniform(0.03, 0.95) * shape.messages for _ in range(shape.kills))
+    for moment in moments:
+        while len(books.outcomes) < moment or harness.server is None:  # noqa: ASYNC110 - nothing tells
+            await anyio.sleep(0.02)
+        server = harness.server
+        books.servers.add(server.pid)
+        with suppress(ProcessLookupError):
+            os.kill(server.pid, signal.SIGKILL)
+        while harness.server is server:  # noqa: ASYNC110
+            await anyio.sleep(0.005)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the gateway holds at a moment when nothing runs."""
+
+    tasks: int
+    files: int
+    megabytes: float
+
+
+def _load() -> Load:
+    with Path("/proc/self/statm").open(encoding="ascii") as statm:
+        pages = int(statm.read().split()[1])
+    megabytes = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return Load(len(asyncio.all_tasks()), len(os.listdir("/proc/self/fd")), megabytes)  # noqa: PTH208 - links
+
+
+@dataclass
+class Day:
+    """A day that is over."""
+
+    books: Books
+    seconds: float
+    cpu: float
+    before: Load
+    """When the first turn was over."""
+    warm: float
+    """Megabytes after `WARM` of the day."""
+    after: Load
+
+
+async def soak(shape: Shape, folder: Path, workspace: Path, provider: Provider) -> Day:
+    """Run the day."""
+    books = Books()
+    home = own_home(folder, "main")
+    launch = Launch(find_codex(), home, provider)
+    threads = ThreadSettings(sandbox="danger-full-access", approval_policy="never")
+    state = private_dir(agent_dir(folder, "main"))
+    warm = 0.0
+
+    async def look_when_warm() -> None:
+        nonlocal warm
+        while len(books.outcomes) < WARM * shape.messages:  # noqa: ASYNC110
+            await anyio.sleep(0.05)
+        warm = _load().megabytes
+
+    with anyio.fail_after(LONGEST):
+        async with (
+            bindings_at(state / "bridge.sqlite") as bindings,
+            codex_harness(CodexSettings(launch, threads=threads), bindings) as harness,
+        ):
+            agent = Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=MODEL, toolbox=Tools())
+            await (await agent.receive(message(10**6, "say", "first"))).result()
+            before, began, cpu = _load(), time.perf_counter(), time.process_time()
+            share = shape.messages // shape.chats
+            async with anyio.create_task_group() as group:
+                group.start_soon(_kill, harness, books, shape)
+                group.start_soon(look_when_warm)
+                for chat in range(shape.chats):
+                    numbers = range(chat * share, (chat + 1) * share)
+                    group.start_soon(Talk(agent, books, str(chat), numbers, shape.seed).run)
+            seconds, spent = time.perf_counter() - began, time.process_time() - cpu
+            after = _load()
+            with anyio.move_on_after(QUIET):
+                while harness.unfinished or (  # noqa: ASYNC110
+                    (after := _load()).tasks > before.tasks or after.files > before.files
+                ):
+                    await anyio.sleep(0.05)
+            if harness.server is not None:
+                books.servers.add(harness.server.pid)
+            if harness.unfinished:
+                books.problems.append(f"not over: {harness.unfinished}")
+    _judge_day(books, shape, before, after, warm)
+    _judge_files(books, shape, workspace / RAN)
+    return Day(books, seconds, spent, before, warm, after)
+
+
+def _judge_day(books: Books, shape: Shape, before: Load, after: Load, warm: float) -> None:
+    lacking = sorted(set(range(shape.messages)) - books.outcomes.keys())
+    if lacking:
+        books.problems.append(f"no outcome for {lacking}")
+    if after.tasks > before.tasks:
+        books.problems.append(f"{after.tasks - before.tasks} tasks are left over")
+    if after.files > before.files:
+        books.problems.append(f"{after.files - before.files} file descriptors are left over")
+    if after.megabytes - warm > GROWTH:
+        books.problems.append(f"memory grew from {warm:.1f} to {after.megabytes:.1f} MB")
+    alive = [pid for pid in books.servers if Path(f"/proc/{pid}").exists()]
+    if alive:
+        books.problems.append(f"servers live on: {alive}")
+
+
+def _judge_files(books: Books, shape: Shape, ran: Path) -> None:
+    times = Counter(ran.read_text("utf-8").split()) if ran.exists() else Counter[str]()
+    books.problems += [f"the command of message {number} ran {n} times" for number, n in times.items() if n > 1]
+
+
+def figures(day: Day, shape: Shape) -> dict[str, object]:
+    """What there is to tell."""
+    walls = sorted(day.books.walls)
+    return {
+        "seed": shape.seed,
+        "messages": shape.messages,
+        "chats": shape.chats,
+        "outcomes": dict(Counter(day.books.outcomes.values())),
+        "failures": dict(day.books.failures),
+        "told": dict(day.books.sentences.most_common()),
+        "summaries": dict(day.books.summaries),
+        "kills": shape.kills,
+        "servers": len(day.books.servers),
+        "seconds": round(day.seconds, 1),
+        "turnWallMs": {"p50": round(1000 * median(walls)), "p95": round(1000 * walls[int(0.95 * (len(walls) - 1))])},
+        "cpuPerTurnMs": round(1000 * day.cpu / len(walls), 2),
+        "megabytes": {
+            "first": round(day.before.megabytes, 1),
+            "warm": round(day.warm, 1),
+            "end": round(day.after.megabytes, 1),
+        },
+        "files": {"first": day.before.files, "end": day.after.files},
+        "tasks": {"first": day.before.tasks, "end": day.after.tasks},
+        "problems": day.books.problems,
+    }
+
+
+def main() -> int:
+    usual = Shape()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--chats", type=int, default=usual.chats)
+    parser.add_argument("--messages", type=int, default=usual.messages, help="in all; the same number for each chat")
+    parser.add_argument("--kills", type=int, default=usual.kills)
+    parser.add_argument("--seed", type=int, default=usual.seed)
+    parser.add_argument("--json", action="store_true", help="print data instead of a table")
+    asked = parser.parse_args()
+    shape = Shape(asked.chats, asked.messages, asked.kills, asked.seed)
+    logging.getLogger("codex_bridge").setLevel(logging.CRITICAL)  # a thousand turns tell a lot
+    BUILD.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="soak-", dir=BUILD))
+    try:
+        workspace = folder / "workspace"
+        workspace.mkdir()
+        (workspace / "AGENTS.md").write_text("Keep answers short.\n", "utf-8")
+        with stand_in("soak") as fields:
+            day = anyio.run(soak, shape, folder, workspace, Provider(**fields))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    found = figures(day, shape)
+    if asked.json:
+        print(json.dumps(found))
+    else:
+        for name, value in found.items():
+            if name not in ("problems", "told"):
+                print(f"{name:14} {value}")
+        for sentence, times in day.books.sentences.most_common():
+            print(f"{times:>14} x {sentence}")
+    for problem in day.books.problems:
+        print(f"soak: {problem}", file=sys.stderr)
+    return 1 if day.books.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
