@@ -6,6 +6,7 @@ Turns, their subagents and the commands that outlast them, for everybody who has
 from codex_bridge.children import Children
 from codex_bridge.commands import Commands
 from codex_bridge.ledger import State
+from codex_bridge.telling import Tell
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import ThreadTokenUsage
 
@@ -14,15 +15,15 @@ class AtWork:
     """The turns that run, by their thread, and what works for them.
 
     Args:
-        login: The command that signs the home in.
+        tell: Says what the error means that a subagent fails with.
     """
 
-    def __init__(self, login: str) -> None:
+    def __init__(self, tell: Tell) -> None:
         self.turns: dict[str, CodexTurn] = {}
         """By the thread that they run on."""
         self.counted: dict[str, ThreadTokenUsage] = {}
         """The last count of tokens of each thread: a server repeats it under the id of the next turn."""
-        self.children: Children[CodexTurn] = Children(self.turn_of, login, self.counted)
+        self.children: Children[CodexTurn] = Children(self.turn_of, tell, self.counted)
         self.commands = Commands()
 
     @property

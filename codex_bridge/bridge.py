@@ -33,6 +33,7 @@ from codex_bridge.losses import Losses, lost
 from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, Server, Source, login_of
+from codex_bridge.replays import Pending, Step, Tried, next_step
 from codex_bridge.restarts import DEADLY, Patience, Suspects
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
@@ -40,7 +41,8 @@ from codex_bridge.servers import Connection, Servers
 from codex_bridge.sources import Remote
 from codex_bridge.steering import Steering
 from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
-from codex_bridge.strain import Strain, worked
+from codex_bridge.strain import Strain
+from codex_bridge.telling import LIMITS_TOLD, Telling
 from codex_bridge.threads import MOVES_ON, Threads, backend_of
 from codex_bridge.timing import Clock
 from codex_bridge.tools import Registrar
@@ -68,11 +70,11 @@ from harness.turns import (
     Failure,
     Finished,
     Notice,
-    Outcome,
     SubagentFinished,
     Trigger,
     TurnEvent,
     TurnRequest,
+    TurnResult,
 )
 
 if TYPE_CHECKING:
@@ -143,6 +145,7 @@ class CodexHarness:
             threads = replace(threads, loads_standard_tier=source.home.owned)
         self._reads_rules = threads.reads_rules
         self._login = login_of(source, settings.agent)
+        self._telling = Telling(self._login, now)
         provider = launch.provider.id if launch and launch.provider else ""
         self._threads = Threads(bindings, backend_of(source), threads, login=self._login, provider=provider)
         self._servers = Servers(
@@ -158,7 +161,7 @@ class CodexHarness:
         )
         self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
         self._queues: dict[str, anyio.Lock] = {}
-        self._at_work = AtWork(self._login)
+        self._at_work = AtWork(self._telling.tell)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
         self._steering = Steering(self._servers, self._threads)
         self._watching = Watching(
@@ -174,7 +177,7 @@ class CodexHarness:
             CatalogueWatch(group.start_soon, launch, now),
             self._suspects,
             settings.threads,
-            login=self._login,
+            self._telling,
         )
         self._idle = Idle(
             group.start_soon, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock
@@ -278,7 +281,7 @@ class CodexHarness:
         """Say what became of a turn that an earlier process began, see `harness.delivery.advice.Reconciler`."""
         from codex_bridge.left_open import LeftOpen  # for a start, if at all
 
-        left = LeftOpen(self._servers, self._bindings, backend_of(self._settings.launch), self._login)
+        left = LeftOpen(self._servers, self._bindings, backend_of(self._settings.launch), self._telling.tell)
         return await left.reconcile(session_key, message_key, conversation=conversation, steered=steered)
 
     async def interrupt(self, turn: CodexTurn, by: EndedBy = EndedBy.PERSON) -> None:
@@ -409,6 +412,8 @@ class CodexHarness:
                 thread = notification.params.get("threadId")
                 if isinstance(thread, str):
                     self._on_thread(thread, wire)
+                elif notification.method == LIMITS_TOLD:
+                    self._telling.hear(notification.params)
                 if isinstance(wire, ItemStarted | ItemCompleted):
                     self._at_work.commands.see(wire)
                 if isinstance(wire, ItemCompleted) and isinstance(wire.item, CompactionItem):
@@ -423,9 +428,8 @@ class CodexHarness:
             if isinstance(wire, TurnEnded):
                 events = self._judged(turn, turn.ledger, events)
             self._watching.see(turn, wire)
-            if turn.outgrown and self._may_begin_anew(turn, events):
+            if turn.pending is not None:
                 self._at_work.turns.pop(thread)
-                turn.ledger = None
                 turn.steers.release()
                 turn.over.set()
             else:
@@ -444,33 +448,43 @@ class CodexHarness:
     def _judged(self, turn: CodexTurn, ledger: TurnLedger, events: Iterable[TurnEvent]) -> Iterable[TurnEvent]:
         """See whether a conversation can go on in its thread after what ended in it; a failure says so then."""
         for event in events:
-            if isinstance(event, Finished) and not turn.aside:
-                result = event.result
+            if not isinstance(event, Finished):
+                continue
+            result = event.result
+            if not turn.aside:
                 if result.compacted and not turn.summary_heard:
                     self._on_compaction(ledger.thread_id)  # only the end tells of it
-                if ledger.trouble is Trouble.OVERFLOW:
+                if result.failure is Failure.CONTEXT:
                     turn.outgrown = told(Trouble.OVERFLOW, self._login)
                 elif turn.compacts and result.compacted:
                     self._strain.forget(turn.key)
                 else:
                     turn.outgrown = self._strain.see(turn.key, result, summary_failed=ledger.summary_failed)
-                if turn.outgrown and result.error and not self._may_begin_anew(turn, events):
-                    told_so = Finished(replace(result, error=f"{result.error} {MOVES_ON}"))
-                    return [told_so if each is event else each for each in events]
+            step = self._next_step(turn, ledger, result)
+            if step is not None:
+                turn.pending = Pending(step[0], result, tuple(events), step[1])
+            elif turn.outgrown and result.error:
+                told_so = Finished(replace(result, error=f"{result.error} {MOVES_ON}"))
+                return [told_so if each is event else each for each in events]
         return events
 
-    def _may_begin_anew(self, turn: CodexTurn, events: Iterable[TurnEvent]) -> bool:
-        """Whether a turn that failed with its thread can run in a fresh one without anything happening twice."""
-        ends = [event.result for event in events if isinstance(event, Finished)]
+    def _next_step(self, turn: CodexTurn, ledger: TurnLedger, result: TurnResult) -> tuple[Step, float] | None:
+        """What is left to do of a turn that Codex ended, and after how many seconds."""
         connection = self._servers.current
-        if turn.aside or turn.compacts or turn.stopped or connection is None or not ends:
-            return False
-        (result,) = ends
+        if result.failure is None or turn.stopped or connection is None:
+            return None
         thread = connection.threads.get(turn.key)
-        # What came in later runs again as well, see `CodexTurn.begin_anew`.
-        known = result.evidence.messages <= 1 + turn.steers.taken
-        idle = not worked(result.evidence) and known and not (result.text or result.earlier)
-        return idle and result.outcome is Outcome.FAILED and thread is not None and thread.has_history
+        tried = Tried(
+            trigger=turn.request.trigger,
+            said=ledger.said_anything or bool(result.earlier),
+            joined=turn.steers.taken,
+            tried_again=turn.tried_again,
+            retried=ledger.retried,
+            outgrown=bool(turn.outgrown),
+            own_thread=not (turn.aside or turn.compacts) and thread is not None,
+            fresh_is_less=thread is not None and thread.has_history,
+        )
+        return next_step(result, tried, self._now())
 
     def _on_subagent(self, parent: CodexTurn, event: SubagentFinished) -> None:
         if parent.ledger is not None:

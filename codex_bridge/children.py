@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from codex_bridge.ledger import TurnLedger
+from codex_bridge.telling import Tell
 from codex_bridge.wire.notifications import ThreadTokenUsage, TurnBegan, Wire
 from harness.lean_values import dataclass
 from harness.turns import EndedBy, Finished, SubagentFinished, SubagentStarted
@@ -30,17 +31,17 @@ class Children(Generic[ParentT]):
 
     Args:
         parent_of: Finds the turn with an id of the server's; None for a turn that is none of ours.
-        login: The command that signs in again, for a subagent that fails for want of it.
+        tell: Says what the error means that a subagent fails with.
         counted: The last count of each thread.
     """
 
     def __init__(
         self,
         parent_of: Callable[[str], ParentT | None],
-        login: str,
+        tell: Tell,
         counted: Mapping[str, ThreadTokenUsage] = MappingProxyType({}),
     ) -> None:
-        self._login = login
+        self._tell = tell
         self._counted = counted
         self._parent_of = parent_of
         self._at_work: dict[str, Child[ParentT]] = {}
@@ -93,7 +94,7 @@ class Children(Generic[ParentT]):
         if parent is None or (known is not None and known.ledger.turn_id == began.turn.id):  # or told of it already
             return None
         # It ends by itself, or by the agent that it works for.
-        ledger = TurnLedger(began.thread_id, self._login, EndedBy.ITSELF, self._counted.get(began.thread_id))
+        ledger = TurnLedger(began.thread_id, self._tell, EndedBy.ITSELF, self._counted.get(began.thread_id))
         ledger.accept(began.turn)
         ledger.see(began)
         self._at_work[began.thread_id] = Child(parent, ledger)

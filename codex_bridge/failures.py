@@ -7,7 +7,7 @@ provoked on both pinned versions (`docs/measured.md`). The provider's own words 
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final
 
 from codex_bridge.errors import (
     BinaryNotFoundError,
@@ -21,7 +21,6 @@ from codex_bridge.errors import (
     TransportError,
     UnreadableAnswerError,
 )
-from codex_bridge.wire.requests import TurnError
 from harness.errors import THE_LOG
 from harness.turns import Failure
 
@@ -120,95 +119,6 @@ _WORDS: Final[tuple[tuple[Trouble, tuple[str, ...]], ...]] = (
     ),
 )
 """Words of a refusal, in lower case, by what they mean."""
-_TOO_LONG: Final = (
-    "context window",
-    "context length",
-    "context size",
-    "context_length",
-    "context_size",
-    "context_window",
-    "context limit",
-    "context overflow",
-    "maximum context",
-    "maximum prompt length",
-    "maximum number of tokens",
-    "maximum number of input tokens",
-    "prompt is too long",
-    "prompt too long",
-    "input is too long",
-    "input too long",
-    "input length",
-    "too many input tokens",
-    "too many tokens",
-    "request_too_large",
-    "reduce the length of the messages",
-    "string_above_max_length",
-)
-"""How providers and local servers say that a conversation does not fit, in lower case; Codex passes their words on as
-"other"; 0.171 names `context_length_exceeded` itself."""
-_TOO_FAST: Final = ("per minute", "per min", "per day", "rate limit", "rate_limit", "quota")
-"""What speaks of tokens in time, and of no window."""
-
-SENTENCES: Final[Mapping[str, str]] = {
-    "contextWindowExceeded": "The conversation no longer fits into the model's window.",
-    "usageLimitExceeded": "The account's usage limit is reached.",
-    "rateLimitExceeded": "The model provider asks for a slower pace; please try again shortly.",
-    "responseTooManyFailedAttempts": "The model provider kept refusing; please try again shortly.",
-    "serverOverloaded": "The model provider is overloaded; please try again shortly.",
-    "internalServerError": "The model provider had an internal error; please try again shortly.",
-    "httpConnectionFailed": "The model provider could not be reached.",
-    "responseStreamConnectionFailed": "The model provider could not be reached.",
-    "responseStreamDisconnected": "The connection to the model provider broke off.",
-    "unauthorized": "The login has expired; sign in again with `{login}`.",
-    "badRequest": "The model provider did not accept the request.",
-    "sandboxError": "The sandbox for commands could not be set up.",
-    "sessionBudgetExceeded": "The budget of this conversation is spent.",
-    "flexUnavailable": "The model provider has no cheap capacity at the moment; please try again later.",
-    "cyberPolicy": "The model provider refuses this request under its rules on computer security.",
-    "misalignmentPolicyViolation": "The model provider ended this turn under its rules of use.",
-    "tooManyDenials": "Too much of what the agent wanted to do was declined, so the turn ended.",
-    "threadRollbackFailed": "Codex could not take the conversation back to an earlier point.",
-    "activeTurnNotSteerable": "Codex is busy with this conversation; please try again shortly.",
-    "modelNotFound": "The model provider does not know this model.",
-    "policyCapacityUnavailable": "The model provider has no capacity for this request at the moment; try again later.",
-    "bioPolicy": "The model provider refuses this request under its rules on biology.",
-    "inferenceHookDenied": "A rule of the account's workspace denied this request.",
-}
-"""By the name of `codexErrorInfo` (protocol reference, section 6)."""
-FAILURES: Final[Mapping[str, Failure]] = {
-    "contextWindowExceeded": Failure.CONTEXT,
-    "usageLimitExceeded": Failure.USAGE_LIMIT,
-    "rateLimitExceeded": Failure.RATE_LIMIT,
-    "responseTooManyFailedAttempts": Failure.RATE_LIMIT,
-    "serverOverloaded": Failure.OVERLOADED,
-    "internalServerError": Failure.PROVIDER,
-    "httpConnectionFailed": Failure.OUTAGE,
-    "responseStreamConnectionFailed": Failure.OUTAGE,
-    "responseStreamDisconnected": Failure.OUTAGE,
-    "unauthorized": Failure.LOGIN,
-    "badRequest": Failure.REQUEST,
-    "sandboxError": Failure.SANDBOX,
-    "sessionBudgetExceeded": Failure.USAGE_LIMIT,
-    "flexUnavailable": Failure.OVERLOADED,
-    "cyberPolicy": Failure.POLICY,
-    "misalignmentPolicyViolation": Failure.POLICY,
-    "tooManyDenials": Failure.POLICY,
-    "threadRollbackFailed": Failure.REQUEST,
-    "activeTurnNotSteerable": Failure.REQUEST,
-    "modelNotFound": Failure.MODEL,
-    "policyCapacityUnavailable": Failure.OVERLOADED,
-    "bioPolicy": Failure.POLICY,
-    "inferenceHookDenied": Failure.POLICY,
-    "other": Failure.OTHER,
-}
-"""The class of each name of `codexErrorInfo`, before the status and the words are looked at."""
-_CLASS_BY_STATUS: Final[Mapping[int, Failure]] = {
-    401: Failure.LOGIN,
-    402: Failure.USAGE_LIMIT,
-    403: Failure.LOGIN,
-    404: Failure.MODEL,
-    413: Failure.CONTEXT,
-}
 _CLASS_OF_TROUBLE: Final[Mapping[Trouble, Failure]] = {
     Trouble.GONE: Failure.REQUEST,
     Trouble.UNREADABLE: Failure.DISK,
@@ -220,16 +130,6 @@ _CLASS_OF_TROUBLE: Final[Mapping[Trouble, Failure]] = {
     Trouble.CONNECTION: Failure.SERVER,
     Trouble.SILENCE: Failure.SERVER,
 }
-LATER: Final = frozenset({"modelNotFound", "policyCapacityUnavailable", "bioPolicy", "inferenceHookDenied"})
-"""Names that 0.163 does not have, and 0.171 has."""
-_BY_STATUS: Final[Mapping[int, str]] = {
-    401: "The model provider did not accept the login.",
-    402: "The model provider asks for payment.",
-    403: "The model provider did not accept the login.",
-    404: "The model provider does not know this model, or its address is wrong.",
-    413: "The conversation no longer fits into the model's window.",
-}
-"""By the HTTP status of a failed connection, which Codex reports alike for all of them (measured)."""
 _SAID: Final[Mapping[Trouble, str]] = {
     Trouble.GONE: "Codex no longer has this conversation.",
     Trouble.UNREADABLE: "Codex cannot read this conversation any more.",
@@ -246,7 +146,6 @@ _REFUSALS: Final[tuple[tuple[str, str], ...]] = (
     ("requires experimentalapi", "This Codex does not offer what the bridge needs; update it."),
 )
 """Refusals that say nothing of the conversation, by words in them."""
-OTHER: Final = "The model could not finish this turn."
 REFUSED: Final = f"Codex refused the request; {THE_LOG}."
 
 
@@ -256,42 +155,17 @@ def trouble_of(error: CodexError) -> Trouble:
         case OverloadedError():
             return Trouble.BUSY
         case RpcError(message=message):
-            return _by_words(message)
+            return by_words(message)
         case NotSignedInError():
             return Trouble.LOGIN
         case ConnectionLostError(detail=detail):
             # A server that cannot begin its work says why in its last words, and dies.
-            found = _by_words(detail)
+            found = by_words(detail)
             return found if found in (Trouble.DISK, Trouble.LOGIN) else Trouble.CONNECTION
         case CallTimeoutError():
             return Trouble.SILENCE
         case _:
             return Trouble.OTHER
-
-
-def turn_trouble(error: TurnError | None) -> Trouble:
-    """What the error of a turn that Codex began and ended means for its conversation."""
-    if error is None:
-        return Trouble.OTHER
-    name, status = _info(error)
-    if name == "contextWindowExceeded" or status == 413:
-        return Trouble.OVERFLOW
-    if name == "unauthorized" or status in (401, 403):
-        return Trouble.LOGIN
-    message = error.message.lower()
-    if name in ("", "other", "badRequest") and _is_too_long(message):
-        return Trouble.OVERFLOW
-    found = _by_words(message)
-    return found if found in (Trouble.LOGIN, Trouble.DISK) else Trouble.OTHER
-
-
-def turn_failure(error: TurnError | None) -> Failure:
-    """The class of the error of a turn that Codex began and ended."""
-    if error is None:
-        return Failure.OTHER
-    name, status = _info(error)
-    by_words = _CLASS_OF_TROUBLE.get(turn_trouble(error))
-    return _CLASS_BY_STATUS.get(status or 0) or by_words or FAILURES.get(name, Failure.OTHER)
 
 
 def call_failure(error: Exception | None) -> Failure:
@@ -310,15 +184,6 @@ def call_failure(error: Exception | None) -> Failure:
             return Failure.OTHER
 
 
-def sentence(error: TurnError | None, login: str) -> str:
-    """Say what went wrong with a turn that Codex ended. `login` is the command that signs its home in."""
-    if error is None:
-        return OTHER
-    name, status = _info(error)
-    known = _BY_STATUS.get(status or 0) or SENTENCES.get(name)
-    return (known or _SAID.get(turn_trouble(error), OTHER)).replace("{login}", login)
-
-
 def told(trouble: Trouble, login: str) -> str:
     """One sentence about a trouble, with the fix where there is one; empty where the trouble alone says nothing."""
     return _SAID.get(trouble, "").replace("{login}", login)
@@ -331,22 +196,7 @@ def refusal(error: RpcError, login: str) -> str:
     return told(trouble_of(error), login) or known
 
 
-def _info(error: TurnError) -> tuple[str, int | None]:
-    """The name of `codexErrorInfo`, and the HTTP status that a variant of it carries."""
-    info: object = error.codex_error_info
-    if isinstance(info, dict):
-        # A variant that carries data: {"httpConnectionFailed": {"httpStatusCode": 404}}.
-        name, facts = next(iter(cast("dict[str, object]", info).items()), ("", None))
-        status = cast("dict[str, object]", facts).get("httpStatusCode") if isinstance(facts, dict) else None
-        return name, status if isinstance(status, int) else None
-    return (info, None) if isinstance(info, str) else ("", None)
-
-
-def _is_too_long(message: str) -> bool:
-    """Whether a provider's words say that a conversation does not fit into the model's window."""
-    return any(words in message for words in _TOO_LONG) and not any(words in message for words in _TOO_FAST)
-
-
-def _by_words(message: str) -> Trouble:
+def by_words(message: str) -> Trouble:
+    """What the words of a refusal, or of a failed turn, mean for its conversation."""
     folded = message.lower()
     return next((trouble for trouble, phrases in _WORDS if any(words in folded for words in phrases)), Trouble.OTHER)

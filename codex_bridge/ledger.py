@@ -31,9 +31,9 @@ from enum import Enum
 
 from codex_bridge.counting import Counting
 from codex_bridge.early import Early
-from codex_bridge.failures import Trouble, sentence, turn_failure, turn_trouble
 from codex_bridge.joining import Joining
 from codex_bridge.messages import Message, answer_of, retract
+from codex_bridge.telling import Tell
 from codex_bridge.wire.items import (
     AgentMessageItem,
     CompactionItem,
@@ -58,7 +58,7 @@ from codex_bridge.wire.notifications import (
     Warned,
     Wire,
 )
-from codex_bridge.wire.requests import Turn
+from codex_bridge.wire.requests import Turn, TurnError
 from codex_bridge.work import Work
 from harness.turns import (
     Commentary,
@@ -92,7 +92,7 @@ class TurnLedger:
 
     Args:
         thread_id: The thread.
-        login: The command that signs in again, for a turn that fails for want of it.
+        tell: Says what the error means that a turn fails with.
         unasked: Who ended a turn that Codex calls interrupted and that nobody here wanted gone. A conversation's was
             stopped by somebody at Codex itself.
         counted: The last count of the thread before the turn, where one is known.
@@ -101,12 +101,12 @@ class TurnLedger:
     def __init__(
         self,
         thread_id: str,
-        login: str,
+        tell: Tell,
         unasked: EndedBy = EndedBy.PERSON,
         counted: ThreadTokenUsage | None = None,
     ) -> None:
         self.thread_id = thread_id
-        self._login = login
+        self._tell = tell
         self._unasked = unasked
         self.turn_id = ""
         self._first_id = ""
@@ -154,8 +154,8 @@ class TurnLedger:
         the item begins then, and never completes (measured)."""
         self.retried = False
         """Whether Codex tried by itself to ask the model once more."""
-        self.trouble: Trouble | None = None
-        """What the failure of the turn means for its conversation; None for a turn that Codex did not fail."""
+        self.error: TurnError | None = None
+        """What Codex said of its failure, if it failed it and said something."""
 
     @property
     def state(self) -> State:
@@ -426,9 +426,11 @@ class TurnLedger:
             case "interrupted":
                 return self._stopped()
             case "failed":
-                self.trouble, self.summary_failed = turn_trouble(turn.error), self._compacting
-                detail = turn.error.message if turn.error else ""
-                return self._end(Outcome.FAILED, sentence(turn.error, self._login), detail, turn_failure(turn.error))
+                self.error, self.summary_failed = turn.error, self._compacting
+                told = self._tell(turn.error)
+                details = (turn.error.message, turn.error.additional_details) if turn.error else ()
+                detail = "\n".join(each for each in details if each)
+                return self._end(Outcome.FAILED, told.sentence, detail, told.failure, retry_at=told.retry_at)
             case _ if self.joining.unread and self.ends_by is None and not self._gone:
                 self._close()  # nobody has read them, so whatever was said before them was said to its end
                 self._state, self.turn_id, self.began, self.goes_on = State.OPENING, "", False, True
@@ -444,6 +446,11 @@ class TurnLedger:
         if self._given_up:
             return self._end(Outcome.FAILED, self._given_up, failure=self._why, by=by)
         return self._end(Outcome.INTERRUPTED, by=by)
+
+    @property
+    def said_anything(self) -> bool:
+        """Whether a reader was told anything that the agent said, commentary too."""
+        return any(message.text.strip() for message in self._messages.values())
 
     def _silence(self) -> Silence:
         """What an answerless turn did."""
@@ -463,13 +470,14 @@ class TurnLedger:
         failure: Failure | None = None,
         *,
         by: EndedBy = EndedBy.ITSELF,
+        retry_at: float | None = None,
     ) -> list[TurnEvent]:
         if self._state is State.ENDED:
             return []
         self._state = State.ENDED
         # A command outlives its turn, also one that is interrupted (measured), but not the server.
         left = self._work.close(goes_on=not self._gone and failure is not Failure.SHUTDOWN)
-        return [*left, Finished(self._result(outcome, error, detail, failure, by=by))]
+        return [*left, Finished(self._result(outcome, error, detail, failure, by=by, retry_at=retry_at))]
 
     def _result(
         self,
@@ -479,6 +487,7 @@ class TurnLedger:
         failure: Failure | None = None,
         *,
         by: EndedBy = EndedBy.ITSELF,
+        retry_at: float | None = None,
     ) -> TurnResult:
         return TurnResult(
             outcome=outcome,
@@ -493,6 +502,7 @@ class TurnLedger:
             evidence=self._work.evidence(self._messages_in),
             compacted=self._compacted,
             failure=failure,
+            retry_at=retry_at,
             ended_by=by,
             remark=self._remark,
             silence=self._silence() if outcome is Outcome.EMPTY else None,

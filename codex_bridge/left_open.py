@@ -15,6 +15,7 @@ from codex_bridge.marks import read_mark
 from codex_bridge.reconcile import ABSENT, Trace, items_of, trace
 from codex_bridge.reconcile import Fate as Seen
 from codex_bridge.servers import Servers
+from codex_bridge.telling import Tell
 from codex_bridge.wire.besides import THREAD_READ, ThreadReadParams
 from codex_bridge.wire.items import ItemValue, UserMessageItem
 from codex_bridge.wire.requests import Turn
@@ -40,14 +41,14 @@ class LeftOpen:
         servers: Where a server comes from.
         bindings: Which thread belongs to which conversation.
         backend: The name of the home there.
-        login: The command that signs the home in.
+        tell: Says what the error means that a turn failed with.
     """
 
-    def __init__(self, servers: Servers, bindings: Bindings, backend: str, login: str) -> None:
+    def __init__(self, servers: Servers, bindings: Bindings, backend: str, tell: Tell) -> None:
         self._servers = servers
         self._bindings = bindings
         self._backend = backend
-        self._login = login
+        self._tell = tell
 
     async def reconcile(
         self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
@@ -88,12 +89,12 @@ class LeftOpen:
         items = await items_of(client, thread_id, found.turn)
         marks = (read_mark(item.client_id) for item in items if isinstance(item, UserMessageItem))
         has = {key for mark in marks if mark is not None for key in mark.keys}
-        return Looked(result_of(thread_id, found.turn, items, self._login), frozenset(steered) - has)
+        return Looked(result_of(thread_id, found.turn, items, self._tell), frozenset(steered) - has)
 
 
-def result_of(thread_id: str, turn: Turn, items: tuple[ItemValue, ...], login: str) -> TurnResult:
+def result_of(thread_id: str, turn: Turn, items: tuple[ItemValue, ...], tell: Tell) -> TurnResult:
     """How a turn ended, by what is written down of it; one that broke off is lost, with what exists of its answer."""
-    ledger = TurnLedger(thread_id, login)
+    ledger = TurnLedger(thread_id, tell)
     ledger.recall(turn.model_copy(update={"status": "interrupted", "items": items}))
     events = [*ledger.recall(turn), *ledger.lose(BROKE_OFF)]
     (result,) = (event.result for event in events if isinstance(event, Finished))

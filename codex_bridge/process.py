@@ -33,7 +33,6 @@ QUIET: Final = (
 )
 """Command-line overrides of every app-server that we start."""
 UNHEARD: Final = (
-    "account/rateLimits/updated",
     "account/updated",
     "hook/completed",
     "hook/started",

@@ -16,10 +16,12 @@ from codex_bridge.failures import RULES, Rule, Trouble, call_failure, trouble_of
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
+from codex_bridge.replays import Pending, Step
 from codex_bridge.restarts import DEADLY, Suspects
 from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, OpenThread, Servers
 from codex_bridge.stopping import Stopping
+from codex_bridge.telling import Telling
 from codex_bridge.threads import BUSY_PAUSE, NoThreadError, Threads, changes, holds_of
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
@@ -53,7 +55,7 @@ class Running:
         watching: Keeps the deadlines of those that it did.
         models: Watches the catalogue of the server.
         settings: What a thread may do.
-        login: The command that signs the home in.
+        telling: Tells what the errors mean that they fail with.
     """
 
     def __init__(
@@ -66,8 +68,7 @@ class Running:
         models: CatalogueWatch,
         suspects: Suspects,
         settings: ThreadSettings,
-        *,
-        login: str,
+        telling: Telling,
     ) -> None:
         self._servers = servers
         self._threads = threads
@@ -77,7 +78,7 @@ class Running:
         self._models = models
         self._suspects = suspects
         self._settings = settings
-        self._login = login
+        self._telling = telling
 
     async def run(self, turn: CodexTurn) -> None:
         """Begin a turn on its thread and see it to its end.
@@ -95,18 +96,10 @@ class Running:
         await turn.over.wait()
         while turn.buffer.result is None:
             turn.over = anyio.Event()
-            if turn.lost is not None:
-                from codex_bridge.compaction import settle_lost  # few conversations are summarised on request
-
-                await settle_lost(self._servers, turn, *turn.lost)
-            elif turn.ledger is not None:
-                await self._go_on(turn, turn.ledger, thread)
+            if turn.pending is not None:
+                thread, before = await self._see_to(turn, turn.pending, thread, before)
             else:
-                # Nothing of it ran. Its thread is of no use any more, so a fresh one gets it, and what fits of before.
-                why, turn.outgrown = turn.outgrown, ""
-                await self._threads.drop(self._servers.current, turn.key, why)
-                turn.begin_anew()
-                thread, before = await self._run_once(turn)
+                await self._go_on(turn, thread)
             await turn.over.wait()
         result = await turn.buffer.wait()
         allowed = None if turn.aside else turn.request.may_vanish
@@ -125,6 +118,53 @@ class Running:
             if turn.vanished and turn.ledger is not None:
                 self._at_work.recount(result.conversation, turn.ledger.counted_before)
 
+    async def _see_to(
+        self, turn: CodexTurn, pending: Pending, thread: OpenThread, before: Holds
+    ) -> tuple[OpenThread, Holds]:
+        """Do what is left of a turn that Codex ended badly, see `replays`; gives its thread, and what that held before.
+
+        Raises:
+            CodexError: Codex refused it, or went away before it had it.
+        """
+        ended, turn.ledger, turn.pending = turn.ledger, None, None
+        self._watching.reopen(turn)
+        connection = self._servers.current
+        if pending.step is Step.FRESH:
+            # Its thread is of no use any more, so a fresh one gets it, and what fits of before.
+            why, turn.outgrown = turn.outgrown, ""
+            await self._threads.drop(connection, turn.key, why)
+            turn.begin_anew()
+            return await self._run_once(turn)
+        if pending.step is Step.LATER and await self._taken_out(turn, ended, pending.result, thread, before):
+            told = f"The model provider is too busy; the turn is tried once more in {pending.pause:g} s."
+            turn.buffer.push(Notice(told))
+            await anyio.sleep(pending.pause)
+            turn.begin_anew()
+            return await self._run_once(turn)
+        events = pending.events
+        try:
+            if pending.step is Step.LOOK and connection is not None and ended is not None:
+                from codex_bridge.limits import with_reset  # few limits are reached
+
+                zone, client = turn.request.zone, connection.server.client
+                events = await with_reset(client, pending, ended.error, self._telling, zone)
+        finally:
+            turn.push(events)
+            turn.ledger = ended
+        return thread, before
+
+    async def _taken_out(
+        self, turn: CodexTurn, ended: TurnLedger | None, result: TurnResult, thread: OpenThread, before: Holds
+    ) -> bool:
+        """Take a failed try out of its thread, where its words would stand twice; tells whether it surely is out."""
+        connection = self._servers.current
+        if connection is None or self._at_work.outlasts(turn, result.conversation):
+            return False
+        if not await self._take_back(connection, thread, result, before):
+            return False
+        self._at_work.recount(result.conversation, ended.counted_before if ended is not None else None)
+        return True
+
     async def _run_once(self, turn: CodexTurn) -> tuple[OpenThread, Holds]:
         """Begin the turn; gives its thread, and what that held before."""
         connection, thread = await self._opened(turn)
@@ -141,6 +181,9 @@ class Running:
                 if turn.buffer.result is None:
                     raise
                 return thread, before
+            if turn.tried_again:
+                raise
+            turn.tried_again = True
             logger.warning("the app-server went away before it had the turn (%s); once more", error)
             connection, thread = await self._opened(turn)
             before = thread.holds
@@ -237,7 +280,7 @@ class Running:
     async def _begin(self, connection: Connection, thread: OpenThread, turn: CodexTurn) -> None:
         thread_id = thread.opened.thread.id
         counted = self._at_work.counted.get(thread_id)
-        ledger = turn.ledger = TurnLedger(thread_id, self._login, counted=counted)
+        ledger = turn.ledger = TurnLedger(thread_id, self._telling.for_zone(turn.request.zone), counted=counted)
         self._at_work.turns[ledger.thread_id] = turn
         self._watching.reopen(turn)
         if turn.compacts:
@@ -295,12 +338,21 @@ class Running:
             if turn.stopped:
                 await self._stopping.stop(turn)
 
-    async def _go_on(self, turn: CodexTurn, ledger: TurnLedger, thread: OpenThread) -> None:
-        """Have the words answered that came in just as Codex ended the turn, see `TurnLedger.goes_on`.
+    async def _go_on(self, turn: CodexTurn, thread: OpenThread) -> None:
+        """Settle a summary that was lost, or have the words answered that came in just as Codex ended the turn.
+
+        See `CodexTurn.lost` and `TurnLedger.goes_on`.
 
         Raises:
             CodexError: Codex refused, or went away.
         """
+        if turn.lost is not None:
+            from codex_bridge.compaction import settle_lost  # few conversations are summarised on request
+
+            await settle_lost(self._servers, turn, *turn.lost)
+            return
+        ledger = turn.ledger
+        assert ledger is not None
         ledger.goes_on = False
         begun = [each.params for each in turn.sent if isinstance(each.params, TurnStartParams)][-1]
         params = without_words(begun, turn.lanes, context_round=thread.context_round)

@@ -11,9 +11,11 @@ from codex_bridge.errors import TransportError
 from codex_bridge.lanes import Standing, plan
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import is_apart
+from codex_bridge.replays import Pending
 from codex_bridge.rpc import JsonObject
 from codex_bridge.rules import is_overridden
 from codex_bridge.steers import Steers
+from codex_bridge.telling import tell_nothing
 from codex_bridge.tools import Registered
 from codex_bridge.wire.base import Sent
 from codex_bridge.wire.requests import ThreadOpened
@@ -78,6 +80,10 @@ class CodexTurn:
         """Whether Codex has told, while it ran, that a summary took the place of what its thread held."""
         self.outgrown = ""
         """Why its conversation cannot go on in its thread after it; empty when it can."""
+        self.tried_again = False
+        """Whether it was run once more by itself; that is done one time at most."""
+        self.pending: Pending | None = None
+        """An end of it that is not told yet, as something is left to do."""
         self.vanished = False
         """Whether the turn was taken out of its thread again."""
         self.over = anyio.Event()
@@ -118,7 +124,8 @@ class CodexTurn:
         )
 
     def begin_anew(self) -> None:
-        """Another thread gets the turn, and with it what had joined it on the one before."""
+        """The turn is run once more, with what had joined it the first time."""
+        self.tried_again = True
         composition = self.request.composition
         self.request = replace(
             self.request,
@@ -186,7 +193,7 @@ class CodexTurn:
 
     def ended_ledger(self) -> TurnLedger:
         """The ledger that can end this turn, also when it never got as far as a thread."""
-        ledger = self.ledger or TurnLedger("", "")
+        ledger = self.ledger or TurnLedger("", tell_nothing)
         if self.stopped is not None:
             ledger.will_end(self.stopped)
         return ledger

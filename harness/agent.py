@@ -235,6 +235,7 @@ class Agent(Generic[TurnT]):
             isolated=isolated,
             seconds=seconds,
             limit_key="" if seconds is None else "heartbeat.timeoutSeconds",
+            zone=settings.time.timezone,
         )
         return request, responder
 

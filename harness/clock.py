@@ -40,6 +40,29 @@ def format_user_time(now: datetime, zone: ZoneInfo, *, clock: Clock = "24") -> s
     return f"{date} - {local.hour % 12 or 12}:{local.minute:02} {'AM' if local.hour < 12 else 'PM'}"
 
 
+def format_when(at: float, now: float, zone: str = "") -> str:
+    """Return how far off a moment is and what a clock shows then, such as `in 1 h 2 min, at 08:52 (Europe/Berlin)`.
+
+    Less than two minutes stand alone, and the day is named when it is another one.
+
+    Args:
+        at: The moment, in Unix seconds.
+        now: The time, in Unix seconds.
+        zone: IANA name of the time zone; empty, or unknown to this machine, for UTC.
+    """
+    left = max(0, round(at - now))
+    if left < 120:
+        return f"in {left} s"
+    days, rest = divmod(left // 60, 24 * 60)
+    hours, minutes = divmod(rest, 60)
+    parts = [(days, "d"), (hours, "h"), (0 if days else minutes, "min")]
+    length = " ".join(f"{count} {unit}" for count, unit in parts if count) or f"{left // 60} min"
+    there = find_zone(zone) if zone else None
+    local, today = (datetime.fromtimestamp(each, there or UTC) for each in (at, now))
+    day = "" if local.date() == today.date() else f"on {local.year}-{local.month:02}-{local.day:02} "
+    return f"in {length}, {day}at {local.hour:02}:{local.minute:02} ({zone if there else 'UTC'})"
+
+
 def time_lines(now: datetime, zone: ZoneInfo, *, clock: Clock = "24") -> str:
     """Return the two lines that say what time it is, without a line break at the end."""
     utc = now.astimezone(UTC)

@@ -62,6 +62,8 @@ class TurnRequest:
     """In a conversation that begins and ends with this turn; the chat's own is left as it is."""
     seconds: float | None = None
     """How long the turn may take; None for the backend's own limit."""
+    zone: str = "UTC"
+    """IANA name of the time zone that a person is told times in."""
     limit_key: str = ""
     """What sets `seconds`, by its key in the configuration, for whoever has to be told that they were not enough."""
 

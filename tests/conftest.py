@@ -2,6 +2,10 @@
 
 import os
 import signal
+import time
+from collections.abc import Iterator
+
+import pytest
 
 from tests.support.chosen import forget_the_person, header
 
@@ -15,3 +19,13 @@ def pytest_configure() -> None:
 
 def pytest_report_header() -> str:
     return header()
+
+
+@pytest.fixture
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose time zone is UTC."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()

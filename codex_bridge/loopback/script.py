@@ -24,6 +24,8 @@ class Say:
     pieces: int = 1
     phase: str | None = None
     pause: float = 0.0
+    late: bool = False
+    """Whether the phase is told with the end of the message alone."""
 
     def cut(self) -> list[str]:
         """The deltas; together they are the text."""
@@ -89,7 +91,14 @@ class FailResponse:
     message: str
 
 
-Step: TypeAlias = Say | BeginSaying | Think | CallTool | Wait | Pause | BreakOff | FailResponse
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """End the stream with `response.incomplete`: the model may say no more, by its limit or by a rule."""
+
+    reason: str = "max_output_tokens"
+
+
+Step: TypeAlias = Say | BeginSaying | Think | CallTool | Wait | Pause | BreakOff | FailResponse | Incomplete
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from codex_bridge.loopback.script import (
     BreakOff,
     CallTool,
     FailResponse,
+    Incomplete,
     Pause,
     Reply,
     Say,
@@ -54,6 +55,11 @@ def frames(reply: Reply, number: int) -> Iterator[Instruction]:
                     _event("response.failed", {"response": {"id": response_id, "status": "failed", "error": error}})
                 )
                 return
+            case Incomplete(reason):
+                details: JsonObject = {"reason": reason}
+                cut: JsonObject = {"id": response_id, "incomplete_details": details, "usage": _usage(reply.usage)}
+                yield Frames(_event("response.incomplete", {"response": cut}))
+                return
             case Say(pause=pause) if pause > 0:
                 for event in _output(step, index, f"{number}_{index}"):
                     yield Frames(event)
@@ -67,7 +73,7 @@ def _output(step: Step, index: int, key: str) -> Iterator[bytes]:
     match step:
         case Say(text=text, phase=phase):
             item_id = f"msg_{key}"
-            yield from _begin(item_id, index, step.cut(), phase)
+            yield from _begin(item_id, index, step.cut(), None if step.late else phase)
             content: Json = [{"type": "output_text", "text": text, "annotations": []}]
             yield _event(
                 "response.output_item.done", {"output_index": index, "item": _message(item_id, content, phase)}

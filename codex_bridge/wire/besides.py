@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from codex_bridge.wire.base import Method, RawObject, Received, Sent, Variant, known
+from codex_bridge.wire.base import Method, OrElse, RawObject, Received, Sent, Variant, known
 from codex_bridge.wire.items import Item
 from codex_bridge.wire.requests import ApprovalPolicy, Empty, SandboxMode, Thread, ThreadOpened, Turn
 
@@ -148,6 +148,41 @@ class ModelList(Received):
     next_cursor: str | None = None
 
 
+# limits
+
+
+class LimitWindow(Received):
+    """How much of a limit is used, and when it begins anew, in Unix seconds."""
+
+    used_percent: float = 0.0
+    resets_at: int | None = None
+
+
+class SpendLimit(Received):
+    """What is left of a limit on spending."""
+
+    remaining_percent: float = 100.0
+    resets_at: int | None = None
+
+
+class AccountLimits(Received):
+    """The limits of the account, those that the provider states."""
+
+    primary: Annotated[LimitWindow | None, OrElse(None)] = None
+    secondary: Annotated[LimitWindow | None, OrElse(None)] = None
+    individual_limit: Annotated[SpendLimit | None, OrElse(None)] = None
+
+
+class LimitsReadParams(Sent):
+    """Ask for the limits of the account, which asks the provider."""
+
+
+class LimitsTold(Received):
+    """The limits of the account, as an answer and as a notification."""
+
+    rate_limits: AccountLimits
+
+
 THREAD_FORK = Method("thread/fork", ThreadForkParams, ThreadOpened)
 TURNS_LIST = Method("thread/turns/list", TurnsListParams, TurnsListed)
 THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
@@ -158,6 +193,7 @@ THREAD_UNSUBSCRIBE = Method("thread/unsubscribe", ThreadUnsubscribeParams, Threa
 LOGIN_START = Method("account/login/start", LoginParams, LoginStarted)
 LOGIN_CANCEL = Method("account/login/cancel", LoginCancelParams, Empty)
 MODEL_LIST = Method("model/list", ModelListParams, ModelList)
+LIMITS_READ = Method("account/rateLimits/read", LimitsReadParams, LimitsTold)
 
 METHODS: tuple[Method[Any, Any], ...] = (
     THREAD_COMPACT,
@@ -169,5 +205,6 @@ METHODS: tuple[Method[Any, Any], ...] = (
     LOGIN_START,
     LOGIN_CANCEL,
     MODEL_LIST,
+    LIMITS_READ,
 )
 """Every method of this module."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from codex_bridge.children import Children
 from codex_bridge.rpc import Notified
+from codex_bridge.telling import Telling
 from codex_bridge.wire.notifications import read
 from harness.turns import Failure, Outcome, SubagentFinished, SubagentStarted, TurnEvent, TurnResult, Usage
 
@@ -15,7 +16,7 @@ class Played:
     """Subagents, and everything that was said of them."""
 
     def __init__(self) -> None:
-        self.children: Children[str] = Children(PARENTS.get, "sign in")
+        self.children: Children[str] = Children(PARENTS.get, Telling("sign in", lambda: 0.0).tell)
         self.told: list[tuple[str, TurnEvent]] = []
 
     def see(self, method: str, thread: str, **params: Any) -> None:

@@ -19,15 +19,10 @@ from codex_bridge.failures import (
     Trouble,
     call_failure,
     refusal,
-    sentence,
     trouble_of,
-    turn_failure,
-    turn_trouble,
 )
-from codex_bridge.wire.requests import TurnError
 from harness.errors import StoreError
 from harness.turns import Failure
-from tests.support.overflows import OVERFLOWS
 
 ID = "01a22fb2-64d8-7ea1-8388-3ef194e03bfc"
 META = (
@@ -100,30 +95,6 @@ def test_an_error_of_a_call_is_told_apart_by_its_kind(error: CodexError, trouble
     assert trouble_of(error) is trouble
 
 
-@pytest.mark.parametrize(
-    ("info", "message", "trouble"),
-    [
-        ("contextWindowExceeded", "Codex ran out of room in the model's context window.", Trouble.OVERFLOW),
-        # 0.163 passes the provider's body on.
-        ("other", '{"error":{"code":"context_length_exceeded","message":"Too much."}}', Trouble.OVERFLOW),
-        *(("other", words, Trouble.OVERFLOW) for words in OVERFLOWS),
-        ("other", "Rate limit reached: too many tokens per min (TPM) for this model.", Trouble.OTHER),
-        ("other", "You exceeded your current quota of input tokens; context length 8192.", Trouble.OTHER),
-        ({"httpConnectionFailed": {"httpStatusCode": 413}}, "unexpected status 413", Trouble.OVERFLOW),
-        ("unauthorized", "Your access token could not be refreshed.", Trouble.LOGIN),
-        ({"httpConnectionFailed": {"httpStatusCode": 401}}, "unexpected status 401 Unauthorized", Trouble.LOGIN),
-        ("other", "Failed to refresh token: 500 Internal Server Error", Trouble.LOGIN),
-        ("usageLimitExceeded", "You have hit your usage limit.", Trouble.OTHER),
-        ("badRequest", "Invalid image in your last message. Please remove it and try again.", Trouble.OTHER),
-        ({"httpConnectionFailed": {"httpStatusCode": 500}}, "the context window of a crash", Trouble.OTHER),
-        ({"httpConnectionFailed": 7}, "", Trouble.OTHER),
-        (7, "", Trouble.OTHER),
-    ],
-)
-def test_a_failed_turn_is_told_apart_by_name_status_and_words(info: object, message: str, trouble: Trouble) -> None:
-    assert turn_trouble(TurnError.model_validate({"message": message, "codexErrorInfo": info})) is trouble
-
-
 def test_every_trouble_has_a_rule_and_only_a_lost_thread_or_a_full_window_ends_a_conversation() -> None:
     assert dict(RULES) == {
         Trouble.GONE: Rule.FRESH,
@@ -154,30 +125,6 @@ def test_what_is_told_of_a_refusal_is_a_sentence_of_ours_with_the_fix() -> None:
         == "Codex cannot read its configuration; the log has the details."
     )
     assert told("something new") == REFUSED
-
-
-def test_what_is_told_of_a_failed_turn_follows_what_it_means_where_the_name_says_nothing() -> None:
-    error = TurnError(message="Failed to refresh token: 500", codex_error_info="other")
-    assert sentence(error, "log in") == "The login has expired or is not accepted; sign in again with `log in`."
-    error = TurnError(message='{"code":"context_length_exceeded"}', codex_error_info="other")
-    assert sentence(error, "log in") == "The conversation no longer fits into the model's window."
-
-
-@pytest.mark.parametrize(
-    ("info", "message", "failure"),
-    [
-        ("usageLimitExceeded", "", Failure.USAGE_LIMIT),
-        ({"responseTooManyFailedAttempts": {"httpStatusCode": 429}}, "", Failure.RATE_LIMIT),
-        ({"httpConnectionFailed": {"httpStatusCode": 404}}, "", Failure.MODEL),
-        ({"httpConnectionFailed": {"httpStatusCode": 503}}, "", Failure.OUTAGE),
-        ("other", "This model's maximum context length is 128000 tokens.", Failure.CONTEXT),
-        ("other", "Failed to refresh token: 500", Failure.LOGIN),
-        ("brandNew", "", Failure.OTHER),
-        (None, "", Failure.OTHER),
-    ],
-)
-def test_a_failed_turn_has_a_class_by_name_status_and_words(info: object, message: str, failure: Failure) -> None:
-    assert turn_failure(TurnError.model_validate({"message": message, "codexErrorInfo": info})) is failure
 
 
 @pytest.mark.parametrize(

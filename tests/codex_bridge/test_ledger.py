@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from codex_bridge.failures import OTHER, sentence
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.rpc import JsonObject, Notified
+from codex_bridge.telling import Telling
 from codex_bridge.wire.notifications import Delta, Stream, ThreadTokenUsage, read
-from codex_bridge.wire.requests import Turn, TurnError
+from codex_bridge.wire.requests import Turn
 from harness.turns import (
     Command,
     CommandAction,
@@ -45,6 +45,7 @@ from harness.turns import (
     UsageCounted,
 )
 
+TELLING = Telling("log in", lambda: 0.0)
 HERE = {"threadId": "t", "turnId": "u"}
 USAGE: dict[str, Any] = {
     "totalTokens": 12,
@@ -59,7 +60,7 @@ class Played:
     """A ledger and everything it said."""
 
     def __init__(self, *, accepted: bool = True, counted: ThreadTokenUsage | None = None) -> None:
-        self.ledger = TurnLedger("t", "log in", counted=counted)
+        self.ledger = TurnLedger("t", TELLING.tell, counted=counted)
         self.events: list[TurnEvent] = []
         if accepted:
             self.accept()
@@ -624,24 +625,3 @@ def test_a_turn_that_ends_before_its_interrupt_gets_there_has_ended_by_itself() 
     played = Played().say("m", "Done.")
     played.ledger.will_end(EndedBy.GIVEN_WAY)
     assert played.end() == result(Outcome.ANSWERED, "Done.")
-
-
-@pytest.mark.parametrize(
-    ("info", "told"),
-    [
-        ("usageLimitExceeded", "The account's usage limit is reached."),
-        ({"responseStreamDisconnected": {"httpStatusCode": None}}, "The connection to the model provider broke off."),
-        ("brandNew", OTHER),
-        ({"httpConnectionFailed": {"httpStatusCode": 503}}, "The model provider could not be reached."),
-        ({"httpConnectionFailed": {"httpStatusCode": 401}}, "The model provider did not accept the login."),
-        ({"httpConnectionFailed": {"httpStatusCode": 402}}, "The model provider asks for payment."),
-        ({"brandNew": {}}, OTHER),
-        ({"brandNew": 7}, OTHER),
-        ({}, OTHER),
-        (7, OTHER),
-        (None, OTHER),
-    ],
-)
-def test_every_error_has_one_plain_sentence(info: object, told: str) -> None:
-    assert sentence(TurnError.model_validate({"message": "{raw}", "codexErrorInfo": info}), "log in") == told
-    assert sentence(None, "log in") == OTHER

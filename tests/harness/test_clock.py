@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from harness.clock import Clock, find_zone, format_user_time, time_lines, with_time_lines
+from harness.clock import Clock, find_zone, format_user_time, format_when, time_lines, with_time_lines
 
 ROME = ZoneInfo("Europe/Rome")
 LINES = "Current time: Monday, March 2nd, 2026 - 09:05 (Europe/Rome)\nReference UTC: 2026-03-02 08:05 UTC"
@@ -49,3 +49,23 @@ def test_a_text_tells_the_time_once(text: str, expected: str) -> None:
 )
 def test_a_zone_is_found_by_its_iana_name_alone(name: str, known: bool) -> None:
     assert (find_zone(name) is not None) is known
+
+
+@pytest.mark.parametrize(
+    ("seconds", "zone", "words"),
+    [
+        (0, "", "in 0 s"),
+        (-5, "", "in 0 s"),
+        (119.4, "", "in 119 s"),
+        (120, "", "in 2 min, at 22:02 (UTC)"),
+        (3_600, "", "in 1 h, at 23:00 (UTC)"),
+        (7_260, "", "in 2 h 1 min, on 2030-01-02 at 00:01 (UTC)"),
+        (7_260, "America/New_York", "in 2 h 1 min, at 19:01 (America/New_York)"),
+        (7_260, "Atlantis/Central", "in 2 h 1 min, on 2030-01-02 at 00:01 (UTC)"),
+        (3 * 86_400 + 3_700, "", "in 3 d 1 h, on 2030-01-04 at 23:01 (UTC)"),
+        (3 * 86_400 + 60, "", "in 3 d, on 2030-01-04 at 22:01 (UTC)"),
+    ],
+)
+def test_a_moment_is_told_by_how_far_off_it_is_and_by_the_clock(seconds: float, zone: str, words: str) -> None:
+    now = datetime(2030, 1, 1, 22, tzinfo=UTC).timestamp()
+    assert format_when(now + seconds, now, zone) == words

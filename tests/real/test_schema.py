@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from codex_bridge import failures
+from codex_bridge import turn_errors
 from codex_bridge.binary import CodexBinary
 from codex_bridge.errors import RefusalError
-from codex_bridge.failures import sentence
 from codex_bridge.home import own_home, private_dir
 from codex_bridge.lanes import plan
 from codex_bridge.params import OWN_PLAN, ThreadSettings, thread_config
@@ -22,6 +21,7 @@ from codex_bridge.process import UNHEARD, Launch
 from codex_bridge.providers import Provider
 from codex_bridge.questions import reply
 from codex_bridge.rpc import Requested
+from codex_bridge.telling import LIMITS_TOLD
 from codex_bridge.wire import besides, requests
 from codex_bridge.wire.notifications import DELTA_FIELDS, DELTAS, NOTIFICATIONS
 from codex_bridge.wire.requests import TurnError
@@ -29,7 +29,6 @@ from codex_bridge.wire.server_requests import ANSWERS, CURRENT_TIME, REQUESTS
 from codex_bridge.work import CHILDREN
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from tests.support.schema import Schema, missing
-from tests.support.words import words_compared
 
 METHODS = (*requests.METHODS, *besides.METHODS)
 RESULTS = {
@@ -50,6 +49,7 @@ RESULTS = {
     "account/login/start": "LoginAccountResponse",
     "account/login/cancel": "CancelLoginAccountResponse",
     "model/list": "ModelListResponse",
+    "account/rateLimits/read": "GetAccountRateLimitsResponse",
 }
 ANSWER_NAMES = {
     "item/commandExecution/requestApproval": "CommandExecutionRequestApprovalResponse",
@@ -104,14 +104,17 @@ def test_every_notification_field_and_enum_value_that_we_read_exists(schema: Sch
     assert problems == {}
 
 
-def test_every_kind_of_failure_that_we_know_exists(schema: Schema) -> None:
+def test_every_kind_of_failure_exists_and_has_a_class(schema: Schema) -> None:
+    """One that a version brings along and that has no class fails here."""
     kinds = schema.file("CodexErrorInfo")
     known = schema.words(kinds) | schema.members(kinds)
-    compared = words_compared(failures)
-    assert "contextWindowExceeded" in compared
-    assert (set(failures.SENTENCES) | compared) - known in (set(), failures.LATER)
-    assert known - set(failures.SENTENCES) == {"other"}
-    assert known - set(failures.FAILURES) == set()
+    assert set(turn_errors.KINDS) - known in (set(), turn_errors.LATER)
+    assert known - set(turn_errors.KINDS) == set()
+
+
+def test_the_limits_of_the_account_are_told_as_they_are_asked_for(schema: Schema) -> None:
+    told = schema.methods("ServerNotification")[LIMITS_TOLD]
+    assert missing(schema, besides.LimitsTold, told) == []
 
 
 def test_the_status_of_a_failed_connection_is_where_we_look_for_it(schema: Schema) -> None:
@@ -128,7 +131,7 @@ def test_the_status_of_a_failed_connection_is_where_we_look_for_it(schema: Schem
     }  # fmt: skip
     for kind, name in carrying:
         error = TurnError.model_validate({"codexErrorInfo": {kind: {name: 402}}})
-        assert sentence(error, "log in") == "The model provider asks for payment.", kind
+        assert turn_errors.kind_of(error).sentence == "The model provider asks for payment.", kind
 
 
 def test_every_item_that_tells_of_subagents_exists(schema: Schema) -> None:

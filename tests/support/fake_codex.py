@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, Requested, encode
+from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, Requested, decode, encode
 from tests.support.fake_server import Ask, Failure, HangUp, Raw, Result, Step, Tell, UntilRead
 
 INITIALIZED: Final[JsonObject] = {
@@ -286,6 +286,21 @@ STEERS: Final[dict[str, tuple[Joining, bool]]] = {
     "unfit": (_unfit, False),
 }
 """By their first word, each with whether the turn is over after it."""
+
+
+def _play(turn: Running, words: str) -> Iterable[Step]:
+    """Exactly what the words say: a list of methods with their parameters, as JSON; a status alone ends the turn."""
+    told = decode(words.encode())
+    assert isinstance(told, list)
+    yield turn.began()
+    for each in told:
+        assert isinstance(each, list)
+        method, params = each
+        assert isinstance(method, str)
+        assert isinstance(params, dict)
+        yield turn.tell(method, **params) if "/" in method or method == "error" else turn.ended(method, **params)
+
+
 ANSWERS: Final = frozenset({"unanswered", "unreadable", "deaf"})
 """Words before a course: its turn runs though nothing can be told from the answer to turn/start, or does not run."""
 
@@ -337,6 +352,7 @@ COURSES: Final[dict[str, Course]] = {
     "compact": _compact,
     "compact-and-stall": _compact_and_stall,
     "new-words": _new_words,
+    "play": _play,
     "fields-gone": _fields_gone,
     "types-changed": _types_changed,
     "new-items": _new_items,
