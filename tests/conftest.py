@@ -1,7 +1,8 @@
-"""The suite runs on the same Codex on every machine, and says on which."""
+"""The suite runs on the same Codex on every machine, says on which, and knows nothing of the person who runs it."""
 
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 
@@ -10,8 +11,12 @@ import pytest
 from tests.support.chosen import forget_the_person, header
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     forget_the_person(os.environ)
+    # Codex reads the start files of the person's shell for each thread: slow on some machines, and never the same.
+    empty = tempfile.TemporaryDirectory(prefix="home-")
+    config.add_cleanup(empty.cleanup)
+    os.environ["HOME"] = empty.name
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # What a shell starts in the background; the commands that we start would ignore it too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
