@@ -50,6 +50,8 @@ class Compaction:
     summary: Summary
     sentence: str
     """For the person who asked."""
+    tokens: int | None = None
+    """How many tokens the conversation holds now, as far as that is known."""
 
 
 _SENTENCES = {
@@ -74,5 +76,9 @@ def compaction_of(result: TurnResult) -> Compaction:
             summary = Summary.UNKNOWN
         case Outcome.ANSWERED | Outcome.EMPTY:
             summary = Summary.NOTHING
-    said = "" if summary in (Summary.DONE, Summary.STOPPED) else result.error or result.remark
+    if summary is Summary.DONE:
+        tokens = result.context_used
+        held = "" if tokens is None else f" It holds about {tokens:,} tokens now."
+        return Compaction(summary, f"{_SENTENCES[summary]}{held}", tokens)
+    said = "" if summary is Summary.STOPPED else result.error or result.remark
     return Compaction(summary, f"{_SENTENCES[summary]} {said}".strip())

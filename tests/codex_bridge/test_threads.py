@@ -17,9 +17,11 @@ import anyio.lowlevel
 import pytest
 
 from codex_bridge.bridge import CodexHarness
-from codex_bridge.threads import holds_of
+from codex_bridge.failures import REFUSED
+from codex_bridge.threads import MOVES_ON, holds_of
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TurnStartParams
+from harness.compaction import Compaction, Summary, compaction_of
 from harness.errors import StoreError
 from harness.projection import INTRO
 from harness.store.bindings import Bindings, bindings_at
@@ -368,7 +370,38 @@ async def test_each_refusal_of_a_thread_has_its_own_end(
     assert (["> heron" in text for text in added(turn)] if sent else []) == [True] * (len(sent) == 2)
 
 
+@pytest.mark.parametrize(
+    ("thread", "summary", "sentence", "keeps"),
+    [
+        (
+            "gone",
+            Summary.NOTHING,
+            f"There is nothing to summarise. Codex no longer has this conversation. {MOVES_ON}",
+            False,
+        ),
+        ("puzzling", Summary.FAILED, f"The conversation could not be summarised. {REFUSED}", True),
+        ("full", Summary.FAILED, f"The conversation could not be summarised. {FULL}", True),
+        ("held", Summary.FAILED, f"The conversation could not be summarised. {HELD}", True),
+    ],
+)
+async def test_each_refusal_of_a_thread_that_is_to_be_summarised_has_its_own_end(
+    tmp_path: Path, thread: str, summary: Summary, sentence: str, keeps: bool
+) -> None:
+    """C2, C3: the recovery is the same for every method, and what is no longer there is no error."""
+    async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
+        before = Binding("codex", "a", f"thr_{thread}", Holds(heard=1))
+        await store.record(before, Spoken(said="heron", answered="osprey", conversation=f"thr_{thread}"))
+        turn = harness.compact(words(""))
+        result = await turn.result()
+        await settled(harness)
+        bound = await kept(store)
+    assert methods(turn) == ["thread/resume"]
+    assert compaction_of(result) == Compaction(summary, sentence)
+    assert (bound is not None) is keeps
+
+
 async def test_what_was_quoted_in_vain_is_quoted_again(tmp_path: Path) -> None:
+    """C11: what a refused turn told was not heard."""
     async with failing(tmp_path) as store, harness_on_fake(tmp_path, store) as harness:
         await harness.start(words("echo")).result()
         await settled(harness)

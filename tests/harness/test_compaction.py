@@ -14,6 +14,10 @@ from harness.turns import Outcome, TurnResult
             Compaction(Summary.DONE, "The conversation is summarised."),
         ),
         (
+            TurnResult(Outcome.EMPTY, "", compacted=True, context_used=6802),
+            Compaction(Summary.DONE, "The conversation is summarised. It holds about 6,802 tokens now.", tokens=6802),
+        ),
+        (
             TurnResult(Outcome.INTERRUPTED, "", compacted=True),
             Compaction(Summary.DONE, "The conversation is summarised."),
         ),
@@ -38,7 +42,7 @@ from harness.turns import Outcome, TurnResult
             Compaction(Summary.UNKNOWN, "Whether the conversation is summarised is not known. It went away."),
         ),
     ],
-    ids=["done", "stopped too late", "lost after it", "nothing", "stopped", "failed", "lost"],
+    ids=["done", "done and counted", "stopped too late", "lost after it", "nothing", "stopped", "failed", "lost"],
 )
 def test_every_end_has_a_sentence(result: TurnResult, told: Compaction) -> None:
     assert compaction_of(result) == told

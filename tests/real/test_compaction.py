@@ -9,6 +9,7 @@ import pytest
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.deadlines import Limits
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import (
     Action,
@@ -27,7 +28,7 @@ from codex_bridge.strain import CIRCLING, STUCK
 from codex_bridge.threads import MOVES_ON
 from codex_bridge.wire.besides import THREAD_COMPACT, ThreadCompactParams
 from harness.compaction import Compaction, Summary, compaction_of
-from harness.turns import Compacted, EndedBy, Failure, Notice, Outcome
+from harness.turns import Compacted, EndedBy, Failure, Notice, Outcome, TurnResult
 from tests.support.overflows import OVERFLOWS
 from tests.support.real import Stage, count, events_of, stage
 
@@ -66,9 +67,13 @@ async def test_a_conversation_is_summarised_on_request_and_goes_on(
         events = await events_of(turn)
         result = await turn.result()
         after = await play.ask("two", number="2")
-    assert compaction_of(result) == Compaction(Summary.DONE, "The conversation is summarised.")
+    done = compaction_of(result)
+    # Codex itself estimates what is left: its own instructions alone are some thousand tokens.
+    assert done.tokens is not None
+    assert 1_000 < done.tokens < 20_000
+    assert done.sentence == f"The conversation is summarised. It holds about {done.tokens:,} tokens now."
     assert [type(event) for event in events].count(Compacted) == 1
-    assert (result.outcome, result.compacted) == (Outcome.EMPTY, True)
+    assert (result.outcome, result.compacted, result.usage.input) == (Outcome.EMPTY, True, 100)
     assert (after.text, after.conversation) == ("Fine.", before.conversation)
     # The memory went with the summary and is quoted anew.
     seen = play.model.requests[-1]
@@ -296,6 +301,32 @@ async def test_a_conversation_that_is_to_leave_room_is_summarised_in_time(
         await play.ask("hi", number="3")
         asked.append(kinds(play))
     assert asked == ["tst", "stst", "t"]
+
+
+async def test_a_summary_that_takes_longer_than_any_silence_may_is_no_hang(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """Codex says nothing while the model summarises, by itself as on request; asked, it says that it is at work."""
+    released = [anyio.Event(), anyio.Event()]
+    summaries = iter([Reply((Say("In short."), Wait(each))) for each in released])
+    full = Reply((Say("Fine."),), usage=FULL)
+    limits = Limits(silence=0.3, after_tool=0.3, answer=0.3)
+    results: list[TurnResult] = []
+    async with stage(
+        codex, state, workspace, lambda request: next(summaries) if is_summary(request) else full, limits=limits
+    ) as play:
+        await play.ask("one", number="1")
+        for release in released:
+            turn = await (play.begin("two", number="2") if not results else play.agent.compact(KEY))
+            with anyio.move_on_after(1.2):
+                await turn.result()
+            assert turn.buffer.result is None
+            release.set()
+            results.append(await turn.result())
+    assert [(each.outcome, each.text, each.compacted) for each in results] == [
+        (Outcome.ANSWERED, "Fine.", True),
+        (Outcome.EMPTY, "", True),
+    ]
 
 
 @pytest.mark.parametrize(
