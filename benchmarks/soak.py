@@ -52,6 +52,7 @@ from harness.plain import plain_settings
 from harness.store.bindings import bindings_at
 from harness.toolbox import ToolTurn
 from harness.tools import Tool, ToolResult
+from harness.turn_limit import TurnLimit
 from harness.turns import Finished, Outcome, Steered, TurnResult
 
 MODEL: Final = "gpt-5.5"
@@ -79,6 +80,8 @@ class Shape:
     chats: int = 50
     messages: int = 1_000
     kills: int = 10
+    places: int = 16
+    """Turns at once; four times what a gateway runs by itself."""
     seed: int = 6
 
 
@@ -89,7 +92,7 @@ class Books:
     outcomes: dict[int, str] = field(default_factory=dict[int, str])
     """Of each message."""
     walls: list[float] = field(default_factory=list[float])
-    """Seconds from a message to the end of its turn."""
+    """Seconds that each turn took, the wait for its place with it."""
     failures: Counter[str] = field(default_factory=Counter[str])
     sentences: Counter[str] = field(default_factory=Counter[str])
     """What people were told of them."""
@@ -277,7 +280,7 @@ async def soak(shape: Shape, folder: Path, workspace: Path, provider: Provider) 
     with anyio.fail_after(LONGEST):
         async with (
             bindings_at(state / "bridge.sqlite") as bindings,
-            codex_harness(CodexSettings(launch, threads=threads), bindings) as harness,
+            codex_harness(CodexSettings(launch, threads=threads), bindings, limit=TurnLimit(shape.places)) as harness,
         ):
             agent = Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=MODEL, toolbox=Tools())
             await (await agent.receive(message(10**6, "say", "first"))).result()
@@ -332,6 +335,7 @@ def figures(day: Day, shape: Shape) -> dict[str, object]:
         "seed": shape.seed,
         "messages": shape.messages,
         "chats": shape.chats,
+        "places": shape.places,
         "outcomes": dict(Counter(day.books.outcomes.values())),
         "failures": dict(day.books.failures),
         "told": dict(day.books.sentences.most_common()),
@@ -358,10 +362,11 @@ def main() -> int:
     parser.add_argument("--chats", type=int, default=usual.chats)
     parser.add_argument("--messages", type=int, default=usual.messages, help="in all; the same number for each chat")
     parser.add_argument("--kills", type=int, default=usual.kills)
+    parser.add_argument("--places", type=int, default=usual.places, help="turns at once")
     parser.add_argument("--seed", type=int, default=usual.seed)
     parser.add_argument("--json", action="store_true", help="print data instead of a table")
     asked = parser.parse_args()
-    shape = Shape(asked.chats, asked.messages, asked.kills, asked.seed)
+    shape = Shape(asked.chats, asked.messages, asked.kills, asked.places, asked.seed)
     logging.getLogger("codex_bridge").setLevel(logging.CRITICAL)  # a thousand turns tell a lot
     BUILD.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="soak-", dir=BUILD))

@@ -21,6 +21,7 @@ from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.deadlines import TURN_KEY, TURN_SECONDS, Limits
 from codex_bridge.errors import (
+    CallTimeoutError,
     CodexError,
     RpcError,
     TransportError,
@@ -325,6 +326,8 @@ class CodexHarness:
             lost(turn, error, self._login)
         except RpcError as error:
             _fail(turn, refusal(error, self._login), call_failure(error), str(error))
+        except CallTimeoutError as error:
+            _fail(turn, told(Trouble.SILENCE, self._login), call_failure(error), str(error))
         except (CodexError, HarnessError) as error:
             _fail(turn, str(error), call_failure(error))
         except anyio.get_cancelled_exc_class():

@@ -140,6 +140,7 @@ _SAID: Final[Mapping[Trouble, str]] = {
     Trouble.LOGIN: "The login has expired or is not accepted; sign in again with `{login}`.",
     Trouble.DISK: "Codex cannot write to its disk; make room, or give its folder back its rights, and try again.",
     Trouble.OVERFLOW: "The conversation no longer fits into the model's window.",
+    Trouble.SILENCE: "Codex does not answer at the moment; please try again shortly.",
 }
 _REFUSALS: Final[tuple[tuple[str, str], ...]] = (
     ("failed to load configuration", f"Codex cannot read its configuration; {THE_LOG}."),

@@ -53,8 +53,10 @@ class StdioTransport:
 
     def write(self, message: bytes) -> None:
         """Send one whole message; see `DirectTransport.write`."""
-        if self._error is None and not self._closed and self._server.stdin is not None:
-            self._server.stdin.write(message + b"\n")
+        stdin = self._server.stdin
+        # Of a pipe that broke the reader tells, and asyncio would complain about each message.
+        if self._error is None and not self._closed and stdin is not None and not stdin.is_closing():
+            stdin.write(message + b"\n")
 
     async def send(self, message: bytes) -> None:
         """Send one whole message; see `Transport.send`."""

@@ -15,7 +15,7 @@ from harness.compaction import Summary, compaction_of
 from harness.turns import Command, EndedBy, Evidence, Failure, Notice, Outcome, TurnResult
 from tests.support.silent_codex import ALL
 from tests.support.time import HandClock
-from tests.support.turns import harness_on_fake, has_quoted, quoting, words
+from tests.support.turns import harness_on_fake, has_quoted, launch, quoting, words
 
 ACTED = Evidence(commands=(Command("ls"),))
 TAKEN = "Codex did not say within 10 s that the turn was over; its answer counts (appServer.deadlines.answerMs)."
@@ -292,6 +292,24 @@ async def test_a_turn_that_waits_for_its_server_ends_at_its_deadline(tmp_path: P
         "The turn was stopped after 5 s (agents.defaults.timeoutSeconds).",
         failure=Failure.DEADLINE,
         ended_by=EndedBy.DEADLINE,
+    )
+
+
+async def test_a_server_that_answers_nothing_fails_a_turn_with_a_plain_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.2)
+    monkeypatch.setattr("tests.support.turns.launch", lambda *where: replace(launch(*where), call_deadline=0.2))
+    async with harness_on_fake(tmp_path, script="silent", clock=HandClock()) as harness:
+        await harness.start(words("echo hi")).result()
+        hung = harness.start(words("hung silent begin", chat="b"))
+        while hung.ledger is None or not hung.ledger.turn_id:
+            await anyio.lowlevel.checkpoint()
+        unanswered = await harness.start(words("echo hi", chat="c")).result()
+    assert (unanswered.outcome, unanswered.error, unanswered.detail) == (
+        Outcome.FAILED,
+        "Codex does not answer at the moment; please try again shortly.",
+        "thread/start was not answered within 0.2 s",
     )
 
 
