@@ -169,7 +169,7 @@ class Client:
         """
         result = await self.raw_call(method.name, params.to_wire(), deadline=deadline)
         try:
-            return method.result.model_validate(result)
+            return method.result.read_from(result)
         except ValidationError as error:
             problem = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             raise UnreadableAnswerError(method.name, problem) from None

@@ -8,7 +8,7 @@ core itself. It knows the kinds of fields that payloads have, see `_schema_of`; 
 
 from collections.abc import Callable, Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Protocol, Union, get_args, get_origin, runtime_checkable
+from typing import Annotated, Any, Final, Literal, Protocol, Self, Union, get_args, get_origin, runtime_checkable
 
 from annotated_types import BaseMetadata
 from pydantic import BaseModel, ConfigDict
@@ -29,6 +29,16 @@ class LeanModel(BaseModel):
     """A model whose validator is made at first use, without looking for plugins."""
 
     model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def read_from(cls, value: object) -> Self:
+        """`model_validate` without a choice of how, which takes longer than a small model itself.
+
+        Raises:
+            ValidationError: The value is no such thing.
+        """
+        found: Self = cls.__pydantic_validator__.validate_python(value)
+        return found
 
     @classmethod
     def model_rebuild(

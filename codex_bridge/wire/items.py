@@ -166,7 +166,7 @@ def read_item(raw: object) -> ItemValue:
     model = ITEMS.get(kind) if isinstance(kind, str) else None
     if model is not None:
         try:
-            return model.model_validate(item)
+            return model.read_from(item)
         except ValidationError:
             pass  # known by name but not as we know it: a newer server
     return UnknownItem.model_construct(

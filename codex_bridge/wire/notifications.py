@@ -259,7 +259,7 @@ def read(notification: Notified) -> Wire:
     if model is None:
         return Unread(method, params)
     try:
-        return model.model_validate(params)
+        return model.read_from(params)
     except ValidationError:
         return Unread(method, params)
 

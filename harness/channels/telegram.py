@@ -131,7 +131,7 @@ def from_update(update: Mapping[str, object]) -> InboundMessage:
         UnsupportedPayloadError: It is one, but not a text message of a person in a private chat.
     """
     try:
-        parsed = _Update.model_validate(update)
+        parsed = _Update.read_from(update)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the payload"
