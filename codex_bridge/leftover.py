@@ -32,18 +32,31 @@ async def stopped(client: Client, thread: Thread) -> bool:
     Raises:
         CodexError: The server does not answer, or went away.
     """
-    last = await client.call(TURNS_LIST, TurnsListParams(thread_id=thread.id, limit=1))
-    said = [item for turn in last.data for item in turn.items if isinstance(item, UserMessageItem)]
-    if said and not any(read_mark(item.client_id) for item in said):
-        return False  # another client of the server began it
+    with anyio.move_on_after(STOP_WITHIN):
+        # A turn that only just began has no message yet, some milliseconds long.
+        while not (said := await _said(client, thread)):
+            if not is_at_work(await _look(client, thread)):
+                return True
+            await anyio.sleep(LOOK_AGAIN)
+        if not any(read_mark(item.client_id) for item in said):
+            return False  # another client of the server began it
     with suppress(RpcError):  # it has ended by itself, which the next look shows
         # The empty id also stops a turn that is only just starting, and one turn runs on a thread at a time.
         await client.call(TURN_INTERRUPT, TurnInterruptParams(thread_id=thread.id, turn_id=""), deadline=STOP_WITHIN)
     with anyio.move_on_after(STOP_WITHIN):
         # Its end may have been told before we listened, so it is asked for.
-        while is_at_work(  # noqa: ASYNC110
-            (await client.call(THREAD_READ, ThreadReadParams(thread_id=thread.id))).thread
-        ):
+        while is_at_work(await _look(client, thread)):  # noqa: ASYNC110
             await anyio.sleep(LOOK_AGAIN)
         return True
     return False
+
+
+async def _said(client: Client, thread: Thread) -> list[UserMessageItem]:
+    """What was said in the turn that runs on a thread, as far as it is written down."""
+    last = await client.call(TURNS_LIST, TurnsListParams(thread_id=thread.id, limit=1))
+    running = [turn for turn in last.data if turn.status == "inProgress"]
+    return [item for turn in running for item in turn.items if isinstance(item, UserMessageItem)]
+
+
+async def _look(client: Client, thread: Thread) -> Thread:
+    return (await client.call(THREAD_READ, ThreadReadParams(thread_id=thread.id))).thread

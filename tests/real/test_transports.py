@@ -444,6 +444,7 @@ async def test_a_turn_of_another_client_in_our_conversation_is_left_alone(
         ):
             async with running(remote, model, state, workspace) as play:
                 first = await play.ask("zebra")
+            await model.next_request()
             theirs: JsonObject = {"threadId": first.conversation, "input": [{"type": "text", "text": "theirs"}]}
             await other.client.raw_call("thread/resume", {"threadId": first.conversation, "excludeTurns": True})
             await other.client.raw_call("turn/start", theirs)
@@ -513,7 +514,7 @@ async def test_the_commands_use_the_server_that_the_configuration_names(
     kind: str, codex: CodexBinary, state: Path, workspace: Path, tmp_path: Path
 ) -> None:
     ask = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(4 * LIMIT):  # four programs are started
         async with (
             loopback_model(always(say("Yes."))) as model,
             elsewhere(kind, codex, state, model.provider) as remote,
