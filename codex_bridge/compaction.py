@@ -19,10 +19,11 @@ from codex_bridge.errors import (
     cause_of,
     last_words_of,
 )
+from codex_bridge.held import OpenThread
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.leftover import stopped
 from codex_bridge.probe import is_active, last_turn
-from codex_bridge.servers import Connection, OpenThread, Servers
+from codex_bridge.servers import Connection, Servers
 from codex_bridge.stopping import Stopping
 from codex_bridge.threads import BUSY_PAUSE, NoThreadError
 from codex_bridge.turn import CodexTurn, SentRequest

@@ -13,7 +13,8 @@ from typing import Any, Final, TypeAlias
 import anyio
 
 from codex_bridge.at_work import AtWork
-from codex_bridge.servers import Connection, OpenThread, Servers
+from codex_bridge.held import OpenThread
+from codex_bridge.servers import Connection, Servers
 from codex_bridge.threads import Threads
 from codex_bridge.timing import Clock, Timer
 from harness.lean_values import dataclass

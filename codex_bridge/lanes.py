@@ -130,6 +130,9 @@ TURN_KEY: Final = "gateway_turn"
 """Keys of the entries that stand in for the turn's developer text. Letters, digits and `_`, as 0.171 wants them."""
 CHANGED_KEY: Final = "gateway_changed"
 QUOTED_KEY: Final = "gateway_quoted"
+HISTORY_KEY: Final = f"{QUOTED_KEY}_history"
+"""Of what was said in a chat before. What follows are the number of the last row of its transcript that is told so, how
+many entries there are, and which of them this one is: by these names the thread's files say what it was told."""
 MESSAGE_KEY: Final = "gateway_message"
 """Of what somebody else than the owner wrote to the agent."""
 NAMED_KEY: Final = "gateway_chat"
@@ -167,6 +170,8 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
 )
 """The names of a layer's entries, in the order in which they are to be read."""
 _QUOTED: Final = frozenset({Lane.TURN_QUOTED, Lane.TURN_MESSAGE})
+_OF_CHAT: Final = (f"{NAMED_KEY}_", f"{TURN_KEY}_{_ADDED_AS[LayerName.GROUP]}_", f"{TURN_KEY}_10_about_")
+"""How the names of entries begin that say something of a chat; the last one stands over what the gateway says."""
 _OURS: Final = frozenset({LayerName.RUNTIME, LayerName.TOOL_MANIFEST, LayerName.SUBAGENTS})
 _PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
 _FRAMES: Final = re.compile(
@@ -272,6 +277,12 @@ class LanePlan:
     def standing(self) -> Mapping[str, str]:
         """The entries of the additional context that hold until their keys say something else."""
         return {**self.turn_added, **self.turn_named}
+
+    def holding(self, chat: Mapping[str, str]) -> "LanePlan":
+        """The same with these entries of its chat, for a turn that says nothing of the chat: what they say holds on."""
+        added = {key: text for key, text in chat.items() if not key.startswith(f"{NAMED_KEY}_")}
+        named = {key: text for key, text in chat.items() if key not in added}
+        return replace(self, turn_added={**added, **self.turn_added}, turn_named={**named, **self.turn_named})
 
     @property
     def agents_text(self) -> str | None:
@@ -397,7 +408,7 @@ def _routed(fixed: _Fixed, standing: Standing, copied: bool, hears_mode: bool, a
     """Route what stays from turn to turn."""
     layers = (*standing_layers(standing), *fixed.layers)
     agents = None if apart else next((layer for layer in layers if layer.name is LayerName.AGENTS), None)
-    copied = copied or (agents is not None and _NOT_NATIVE.search(agents.text) is not None)
+    copied = copied or (agents is not None and breaks_out(agents.text))
     placed, unheard = _placed(layers, lanes_of(copied=copied, hears_mode=hears_mode, apart=apart), apart=apart)
     context = _in(placed, Lane.TURN_CONTEXT)
     developer = _in(placed, Lane.THREAD_DEVELOPER)
@@ -490,8 +501,16 @@ def _last_of(layer: Layer) -> str:
 
 
 def _turn_quoted(placed: Iterable[Placed]) -> dict[str, str]:
-    texts = {_key_of(each): _unframed(each.layer.text) for each in placed if each.lane in _QUOTED and each.layer.text}
-    return {f"{key}_{number:02}": piece for key, text in texts.items() for number, piece in enumerate(chunks(text), 1)}
+    found: dict[str, str] = {}
+    for each in placed:
+        if each.lane not in _QUOTED or not each.layer.text:
+            continue
+        pieces = chunks(_unframed(each.layer.text))
+        key = _key_of(each)
+        if each.layer.name is LayerName.HISTORY:
+            key = f"{HISTORY_KEY}_{each.layer.source.rpartition(' ')[2]}_{len(pieces)}"
+        found |= {f"{key}_{number:02}": piece for number, piece in enumerate(pieces, 1)}
+    return found
 
 
 def _key_of(placed: Placed) -> str:
@@ -500,8 +519,6 @@ def _key_of(placed: Placed) -> str:
     Those of a message have names that no other message has: the server says a text under a name only if it is another
     than that of the turn before, and people say the same twice.
     """
-    if placed.layer.name is LayerName.HISTORY:
-        return f"{QUOTED_KEY}_history"
     key = MESSAGE_KEY if placed.lane is Lane.TURN_MESSAGE else QUOTED_KEY
     return f"{key}_{sha256(placed.layer.source.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
@@ -532,6 +549,11 @@ def _for_others(keys: list[str]) -> list[str]:
     return [OTHERS_WORDS.format(name=key) for key in keys]
 
 
+def of_chat(keys: Iterable[str]) -> frozenset[str]:
+    """Those of the names of entries under which something of a chat is said, and not of the agent."""
+    return frozenset(key for key in keys if key.startswith(_OF_CHAT))
+
+
 def entries(key: str, texts: Mapping[str, str]) -> dict[str, str]:
     """The entries of some texts, each cut into pieces that the server leaves whole."""
     return {
@@ -546,6 +568,11 @@ def _turn_sections(layers: list[Layer]) -> list[str]:
     persona = [layer for layer in layers if layer.name in _PERSONA]
     rest = [layer for layer in layers if layer.name not in _FIRST | _PERSONA]
     return [*map(_titled, first), *_under(PERSONA_INTRO, persona), *map(_titled, rest)]
+
+
+def breaks_out(rules: str | None) -> bool:
+    """Whether an AGENTS.md holds a tag that would end the frame which Codex puts around it, or open another."""
+    return rules is not None and _NOT_NATIVE.search(rules) is not None
 
 
 def changed_rules(text: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.lanes import CHANGED_KEY, NAMED_KEY, JoinPlan, LanePlan, entries
+from codex_bridge.lanes import of_chat as chat_names
 from codex_bridge.marks import Mark
 from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
@@ -328,15 +329,25 @@ def of_round(said: str, context_round: int) -> str:
     return " ".join(name for name in said.split() if in_round(_key_of(name), context_round) == name)
 
 
-def now_said(said: str, added: Iterable[str], context_round: int) -> tuple[str, frozenset[str]]:
+def now_said(
+    said: str, added: Iterable[str], context_round: int, *, of_chat: bool = True
+) -> tuple[str, frozenset[str]]:
     """What a conversation has heard under names once a turn with these keys has begun, and the names that it ends.
 
     A name of an earlier round ends with its key: the text of today stands under another name, which ends only itself.
+
+    Args:
+        said: What it has heard before.
+        added: The keys of the turn.
+        context_round: See `in_round`.
+        of_chat: The turn says all that holds of its chat; another one ends nothing of that.
     """
     keys = frozenset(added)
     now = {in_round(key, context_round) for key in keys}
     before = set(said.split()) - now
     ended = frozenset(name for name in before if _key_of(name) not in keys)
+    if not of_chat:
+        ended -= chat_names(ended)
     return " ".join(sorted(now | (before - ended))), ended
 
 
@@ -373,9 +384,17 @@ def _sandbox_policy(mode: SandboxMode) -> SandboxPolicy:
     return SandboxPolicy(type=_KIND_OF[mode])
 
 
+def doc_room(lanes: LanePlan) -> int:
+    """Bytes of AGENTS.md that Codex may read; 0 for none.
+
+    Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
+    """
+    agents = lanes.agents_text
+    return 0 if agents is None else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace")))
+
+
 def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object]:
     """The settings of Codex that every thread is opened with."""
-    agents = lanes.agents_text
     # The one switch that works on every model (protocol reference, 3.6).
     off: dict[str, object] = {} if settings.subagents else {"agents.enabled": False}
     return (
@@ -384,9 +403,7 @@ def thread_config(lanes: LanePlan, settings: ThreadSettings) -> dict[str, object
         | {
             # Room for the whole file as it is on disk, blank ends included, and for it to grow before the next resume.
             # Zero when none should be read: one that the guard refused must not come in by this door.
-            "project_doc_max_bytes": 0
-            if agents is None
-            else max(DOC_BYTES, 2 * len(agents.encode("utf-8", "replace"))),
+            "project_doc_max_bytes": doc_room(lanes),
             # Codex would also read the AGENTS.md files of every folder up to a repository's root (measured).
             "project_root_markers": list[str](),
             # The gateway lists the agent's skills itself; Codex's own block would list them twice.

@@ -13,21 +13,33 @@ from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.client import CALL_DEADLINE
 from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, RpcError, UnreadableAnswerError
 from codex_bridge.failures import RULES, Rule, Trouble, call_failure, trouble_of
-from codex_bridge.lanes import LANE_OF, Lane
+from codex_bridge.held import (
+    OpenThread,
+    Reloaded,
+    after_reload,
+    changes,
+    holds_of,
+    perhaps,
+    standing_edits,
+    taken_back,
+    told,
+    with_chat,
+)
+from codex_bridge.lanes import LANE_OF, Lane, breaks_out
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.replays import Pending, Step
 from codex_bridge.restarts import DEADLY, Suspects
-from codex_bridge.rules import OVERRIDE, is_overridden
-from codex_bridge.servers import Connection, OpenThread, Servers
+from codex_bridge.rules import OVERRIDE, UNFIT, found_rules, is_overridden
+from codex_bridge.servers import Connection, Servers
 from codex_bridge.stopping import Stopping
 from codex_bridge.telling import Telling
-from codex_bridge.threads import BUSY_PAUSE, NoThreadError, Threads, changes, holds_of
+from codex_bridge.threads import BUSY_PAUSE, NoThreadError, Threads
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
 from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams, TurnStartParams
 from harness.store.bound import Holds
-from harness.turns import EndedBy, Notice, Outcome, TurnResult
+from harness.turns import EndedBy, Notice, Outcome, Trigger, TurnResult
 
 START_DEADLINE: Final = CALL_DEADLINE
 """Seconds to wait for the answer to turn/start; measured are 2 ms."""
@@ -114,7 +126,7 @@ class Running:
             return
         units = turn.ledger.units if turn.ledger is not None else 0
         if result.turn and allowed(result, *saved_by_revert(turn.lanes, before.said, thread.context_round, units)):
-            turn.vanished = await self._take_back(connection, thread, result, before)
+            turn.vanished = await self._take_back(connection, thread, turn, result, before)
             if turn.vanished and turn.ledger is not None:
                 self._at_work.recount(result.conversation, turn.ledger.counted_before)
 
@@ -160,7 +172,7 @@ class Running:
         connection = self._servers.current
         if connection is None or self._at_work.outlasts(turn, result.conversation):
             return False
-        if not await self._take_back(connection, thread, result, before):
+        if not await self._take_back(connection, thread, turn, result, before):
             return False
         self._at_work.recount(result.conversation, ended.counted_before if ended is not None else None)
         return True
@@ -294,10 +306,15 @@ class Running:
         hears, takes = capabilities.honours_mode_text(model), capabilities.takes_context
         if not hears or not takes:
             turn.route(copied=turn.lanes.copied, hears_mode=hears, takes_context=takes)
+        trigger = turn.request.trigger
+        turn.lanes = with_chat(turn.lanes, thread, trigger)
+        after_reload(thread, turn.lanes, self._settings)
         before = thread.holds
-        said, ended = now_said(before.said, turn.lanes.standing, thread.context_round)
+        of_chat = trigger is Trigger.CHAT
+        said, ended = now_said(before.said, turn.lanes.standing, thread.context_round, of_chat=of_chat)
         now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard, said=said)
         changed = changes(thread, now, turn.lanes)
+        edits = {**standing_edits(thread, now, turn.lanes), **changed}
         with_context = bool(now.context) and now.context != before.context
         params = turn_start(
             turn.request,
@@ -305,7 +322,7 @@ class Running:
             thread.opened,
             self._settings,
             with_context=with_context,
-            changed=changed,
+            changed=edits,
             ended=ended,
             context_round=thread.context_round,
             heard=turn.heard,
@@ -314,6 +331,7 @@ class Running:
         _tell_override(turn, thread)
         _tell_changes(turn, before, changed)
         turn.sent.append(SentRequest(TURN_START.name, params))
+        await self._threads.will_say(connection, turn.key, said)
         # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
         with anyio.CancelScope(shield=True):
             # Not after the answer: a compaction that follows it takes this back.
@@ -323,7 +341,7 @@ class Running:
                 started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
             except (CallTimeoutError, UnreadableAnswerError) as error:
                 if not await self._adopted(turn, ledger):
-                    thread.holds = _perhaps(before, now)
+                    thread.holds, thread.edits = perhaps(before, now), frozenset()
                     sentence = f"Codex did not begin this turn: {error}."
                     ledger.will_end(EndedBy.DEADLINE, sentence, call_failure(error))
                     await self._stopping.stop(turn)  # it may run all the same
@@ -334,6 +352,7 @@ class Running:
                 raise
             else:
                 turn.push(ledger.accept(started.turn))
+            told(thread, now, turn.lanes, trigger, edits)
             self._watching.confirm(turn)
             if turn.stopped:
                 await self._stopping.stop(turn)
@@ -376,31 +395,31 @@ class Running:
                 await turn.until_known()
         return ledger.state is not State.OPENING
 
-    async def _take_back(self, connection: Connection, thread: OpenThread, result: TurnResult, before: Holds) -> bool:
+    async def _take_back(
+        self, connection: Connection, thread: OpenThread, turn: CodexTurn, result: TurnResult, before: Holds
+    ) -> bool:
         """Take a turn out of its thread again, while nobody else can begin one; tells whether it surely is.
 
         What is not known to be still there counts as taken, so that it is said once more and not missed.
         """
         params = ThreadRevertParams(thread_id=result.conversation, before_turn_id=result.turn)
-        now = thread.holds
+        now, edits, rules = thread.holds, thread.edits, found_rules(turn.request.workspace, turn.request.composition)
+        if thread.room and (rules is UNFIT or breaks_out(rules)):
+            logger.warning("a quiet turn stays in its conversation: Codex would read rules that it must not")
+            return False
         with anyio.CancelScope(shield=True):
-            thread.holds = _perhaps(before, now)
+            thread.holds, thread.reloaded, thread.edits = perhaps(before, now), Reloaded.PERHAPS, frozenset()
             try:
                 await connection.server.client.call(THREAD_REVERT, params, deadline=REVERT_DEADLINE)
             except RpcError as error:
                 logger.warning("a quiet turn stays in its conversation: %s", error)
-                thread.holds = now
+                thread.holds, thread.reloaded, thread.edits = now, Reloaded.NO, edits
                 return False
             except CodexError as error:
                 logger.warning("whether a quiet turn stays in its conversation is not known: %s", error)
                 return False
-            thread.holds = before
+            taken_back(thread, before, None if rules is UNFIT else rules)
         return True
-
-
-def _perhaps(before: Holds, now: Holds) -> Holds:
-    """What a conversation holds for sure that was told what `now` says, or was not; and all that may have to end."""
-    return replace(before, said=" ".join(sorted({*before.said.split(), *now.said.split()})))
 
 
 _DETOURS: Final = {

@@ -1,7 +1,7 @@
 """The app-server of one agent: started when somebody needs it, shared by all, started anew after it is gone."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import field
 from hashlib import sha256
 from random import random
@@ -22,47 +22,18 @@ from codex_bridge.errors import (
     cause_of,
     last_words_of,
 )
+from codex_bridge.held import OpenThread
 from codex_bridge.process import Launch, Server, Source, app_server, login_of
 from codex_bridge.restarts import Patience, Restarts
 from codex_bridge.rpc import Junk, Stray
 from codex_bridge.timing import Clock
-from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams, ThreadOpened
+from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
 from harness.lean_values import dataclass
-from harness.store.bound import Basis, Holds
 
 PING_DEADLINE: Final = 5.0
 """Seconds for a trivial call, before a server that let another call time out is taken for hung."""
 
 logger = logging.getLogger("codex_bridge")
-
-
-@dataclass(slots=True)
-class OpenThread:
-    """A thread that a server has loaded for us, and what it was told when it was opened."""
-
-    opened: ThreadOpened
-    basis: Basis
-    """What it was begun with, as far as it is known."""
-    began: Holds
-    """What it was opened with; a compaction brings the conversation back to that, without the quoted files."""
-    holds: Holds
-    """What the conversation was told since."""
-    stored: Holds | None
-    """What the store says of that; None when it says nothing."""
-    environment: Mapping[str, str] = field(repr=False)
-    """What its commands get besides what the server has."""
-    has_history: bool = True
-    """Whether turns came before, so that a fresh thread would hold less."""
-    context_round: int = 0
-    """How often the server has forgotten the additional context of this thread."""
-    told_override: bool = False
-    """Whether the operator knows of the override file that stands in the workspace."""
-    told: tuple[str, ...] = ()
-    """What the operator was last told of where layers of a turn travel; empty while all travel as usual."""
-    used_at: float = 0.0
-    """When its last turn was over, by the clock of the harness."""
-    children: set[str] = field(default_factory=set[str])
-    """The threads of subagents that worked for it; they stay loaded with it."""
 
 
 @dataclass(slots=True)

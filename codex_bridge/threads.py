@@ -6,8 +6,6 @@ What fits is said by `compatibility.decide`, what a refusal means by `failures`;
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +14,19 @@ import anyio
 from codex_bridge.compatibility import UNKNOWN, Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError, ThreadBusyError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
-from codex_bridge.lanes import MOST_RULES, LanePlan, changed_developer, changed_rules
-from codex_bridge.params import ThreadSettings, of_round, thread_resume, thread_start, without_variables, workdir_of
+from codex_bridge.held import OpenThread, Reloaded, after_resume, digest_of, holds_of, rules_of, summarised
+from codex_bridge.lanes import MOST_RULES, LanePlan
+from codex_bridge.params import (
+    ThreadSettings,
+    doc_room,
+    thread_resume,
+    thread_start,
+    without_variables,
+    workdir_of,
+)
 from codex_bridge.process import Source
-from codex_bridge.rules import must_be_copied
-from codex_bridge.servers import Connection, OpenThread
+from codex_bridge.rules import finds_none, must_be_copied
+from codex_bridge.servers import Connection
 from codex_bridge.sources import Remote
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, Thread, ThreadOpened
@@ -40,10 +46,7 @@ BUSY_PAUSE: Final = 0.25
 """Seconds before a thread that is busy for the moment is asked for once more."""
 LEAVE_DEADLINE: Final = 5.0
 """Seconds to wait for the answer to thread/unsubscribe; measured are 2 ms."""
-NO_RULES = "none"
-"""Stands for the digest of an AGENTS.md that is not there."""
-
-
+EXCHANGED: Final = "The rules were exchanged while this conversation was loaded; a new one was started."
 MOVES_ON: Final = "The next message goes on in a new thread, which is told what was said last."
 """What is said of a conversation whose thread was let go."""
 
@@ -57,12 +60,6 @@ def backend_of(source: Source) -> str:
     if isinstance(source, Remote):
         return f"{BACKEND}@{source.address}"
     return BACKEND if source.home.owned else f"{BACKEND}@{source.home.path}"
-
-
-@lru_cache(maxsize=64)
-def digest_of(context: str) -> str:
-    """What is remembered of a context block, to tell whether a conversation holds it already."""
-    return sha256(context.encode("utf-8", "replace")).hexdigest()[:16] if context else ""
 
 
 class Threads:
@@ -94,9 +91,6 @@ class Threads:
         """The threads of the turns that run."""
         self._outgrown: dict[str, str] = {}
         """Why conversations lost their thread, of those whose next turn has yet to say so."""
-        self._lost: dict[str, dict[str, int]] = {}
-        """Of each conversation the turns that were lost with their server since its last whole one, and up to which row
-        each was told."""
         self._ailing = False
         """Whether the store failed when it was last to keep something."""
         self._untold = ""
@@ -154,11 +148,15 @@ class Threads:
             case Transient(reason):
                 return await self._aside(connection, turn, reason)
             case Keep():
-                if loaded is not None:
-                    return loaded
-                return await (
-                    self._begun(connection, turn) if bound is None else self._resumed(bound, connection, turn)
-                )
+                if loaded is None:
+                    return await (
+                        self._begun(connection, turn) if bound is None else self._resumed(bound, connection, turn)
+                    )
+                if _reads_strangers_rules(loaded, turn):
+                    turn.buffer.push(Notice(EXCHANGED))
+                    turn.begun = await self.drop(connection, key)
+                    return await self._begun(connection, turn)
+                return loaded
 
     async def begin_anew(self, connection: Connection | None, turn: CodexTurn) -> None:
         """Let go of the conversation, for a turn that asked for that, also when no server can be had for it then."""
@@ -228,8 +226,6 @@ class Threads:
         try:
             if connection is None or connection.threads.get(key) is not thread:
                 # A thread that did not last, or a server that is gone: nobody knows what it has written down.
-                if turn.buffer.result is not None and turn.buffer.result.turn and not (turn.aside or turn.compacts):
-                    self._lost.setdefault(key, {})[turn.buffer.result.turn] = turn.heard
                 if spoken is not None:
                     await self._bindings.mirror(key, replace(spoken, conversation=""))
             elif spoken is not None:
@@ -241,7 +237,6 @@ class Threads:
                     thread.stored = stored
                     raise
                 thread.holds = thread.stored = replace(thread.holds, heard=heard)
-                self._lost.pop(key, None)
                 self._ailing = False
             else:
                 await self.store(connection, key)
@@ -250,13 +245,27 @@ class Threads:
 
     def summarised(self, connection: Connection, session_key: str) -> None:
         """A summary took the place of the conversation, the quoted files in it too: the next turn quotes them anew."""
-        thread = connection.threads[session_key]
-        said = thread.holds.said
-        if not connection.server.capabilities.remembers_context:
-            # It says none of it again, save what is new to the turn that begins with the compaction (measured).
-            said = of_round(said, thread.context_round)
-            thread.context_round += 1
-        thread.holds = replace(thread.began, heard=thread.holds.heard, said=said)
+        summarised(connection.threads[session_key], remembers=connection.server.capabilities.remembers_context)
+
+    async def will_say(self, connection: Connection, session_key: str, said: str) -> None:
+        """Store the names under which a turn is about to say what holds, if they are new to the conversation.
+
+        A crash in the middle of the turn must not leave one that nobody ends.
+        """
+        thread = connection.threads.get(session_key)
+        if thread is None or thread.stored is None:
+            return
+        known = frozenset(thread.stored.said.split())
+        names = known.union(said.split())
+        if names == known:
+            return
+        stored = replace(thread.stored, said=" ".join(sorted(names)))
+        try:
+            await self._settle(session_key)
+            await self._bindings.put(replace(self._binding(session_key, thread), holds=stored))
+            thread.stored = stored
+        except StoreError as error:
+            self._ail(error)
 
     async def store(self, connection: Connection, session_key: str) -> None:
         """Store what a conversation was told, unless the store says so already; one that fails is only logged."""
@@ -332,7 +341,7 @@ class Threads:
                 loading=("direct" if self._settings.direct_tools else "searchable") if tools else "",
             ),
             tools=tools,
-            rules=_rules_of(turn.lanes),
+            rules=rules_of(turn.lanes.rules),
             developer=digest_of(turn.lanes.developer_without_rules),
             on_change=self._settings.on_change,
         )
@@ -364,7 +373,6 @@ class Threads:
         if words:
             self._cleared[session_key] = begun
         self._stale[session_key] = words or self._stale.get(session_key, False)
-        self._lost.pop(session_key, None)
         self._outgrown.pop(session_key, None)
         thread = connection.threads.pop(session_key, None) if connection is not None else None
         if connection is not None and thread is not None:
@@ -389,7 +397,8 @@ class Threads:
                 text = project(rows, self._settings.projection)
         turn.heard = max(last, holds.heard)
         if text or turn.history is not None:
-            turn.history = Layer(LayerName.HISTORY, key, Lifetime.INPUT, Trust.OUTSIDER, text) if text else None
+            source = f"{key} {turn.heard}"  # the number goes along, see `lanes.HISTORY_KEY`
+            turn.history = Layer(LayerName.HISTORY, source, Lifetime.INPUT, Trust.OUTSIDER, text) if text else None
             turn.route(copied=turn.lanes.copied)
 
     # what the server does
@@ -410,8 +419,7 @@ class Threads:
                 case _:
                     raise
         if _has_strangers_rules(opened, turn):
-            text = "The rules were exchanged while this conversation was loaded; a new one was started."
-            turn.buffer.push(Notice(text))
+            turn.buffer.push(Notice(EXCHANGED))
             turn.begun = await self.drop(connection, turn.key)
             return await self._begun(connection, turn)
         if opened.thread.status is not None and opened.thread.status.type == "active":
@@ -472,9 +480,10 @@ class Threads:
             opened,
             basis,
             began,
-            _after_resume(holds, began, turn.lanes, self._settings),
+            after_resume(holds, began, turn.lanes, self._settings),
             bound.holds,
             turn.request.environment,
+            room=doc_room(turn.lanes),
         )
         return self._opened(thread, connection, turn)
 
@@ -493,19 +502,21 @@ class Threads:
             return bound.holds
 
     async def _compared(self, bound: Binding, thread: Thread, turn: CodexTurn) -> Holds:
-        from codex_bridge.written import NOTHING, kept, last_message  # only a thread that is loaded again needs it
+        from codex_bridge.written import kept, last_message  # only a thread that is loaded again needs it
 
-        key, lost = turn.key, self._lost.get(turn.key, {})
+        key, newest = turn.key, self._bindings.last(turn.key)
         last = await last_message(thread)
-        if last is None or last.mark is None or last.mark.heard > self._bindings.last(key):
-            return bound.holds  # the message of another program, or one that tells of another store than this
+        # What a turn that was lost just as it was written down was told of the chat, though its message is not there.
+        quoted = last.quoted if last is not None and last.quoted <= newest else 0
+        if last is None or last.mark is None or last.mark.heard > newest:
+            # Nothing, the message of another program, or one that tells of another store than this.
+            return replace(bound.holds, heard=max(bound.holds.heard, quoted)) if quoted else bound.holds
         rows = await self._bindings.turns_since(key, thread.id, last.mark.heard)
-        found = await kept(thread, {last.turn, *rows, *lost})
-        if not found[last.turn].words:
+        found = await kept(thread, {last.turn, *rows})
+        if last.turn not in found:
             return bound.holds  # a form that we do not know
-        # A turn that was lost just as it was written down may have no message that tells, so our own memory has to.
-        heard = max([last.mark.heard, *(told for each, told in lost.items() if found[each] != NOTHING)])
-        has = frozenset(each for each in rows if found[each].words)
+        heard = max(last.mark.heard, quoted)
+        has = rows & found
         gone = await self._bindings.correct(key, thread.id, has=has | {last.mark.key}, lacks=rows - has)
         if not gone:
             return replace(bound.holds, heard=heard)
@@ -560,6 +571,7 @@ class Threads:
             None,
             turn.request.environment,
             has_history=False,
+            room=doc_room(turn.lanes),
         )
 
     def _opened(self, thread: OpenThread, connection: Connection, turn: CodexTurn) -> OpenThread:
@@ -664,6 +676,19 @@ def _has_strangers_rules(opened: ThreadOpened, turn: CodexTurn) -> bool:
     return bool(opened.instruction_sources) and must_be_copied(turn.request.workspace, turn.request.composition)
 
 
+def _reads_strangers_rules(thread: OpenThread, turn: CodexTurn) -> bool:
+    """Whether Codex is about to read other rules than those that the turn was composed from, or must not read them.
+
+    A thread whose last turn was taken back has its session loaded anew, by the settings that it was opened with.
+    """
+    if thread.reloaded is Reloaded.NO or not thread.room:
+        return False
+    workspace = turn.request.workspace
+    if turn.lanes.rules is None:
+        return not finds_none(workspace)
+    return turn.lanes.copied or must_be_copied(workspace, turn.request.composition)
+
+
 def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -> list[str]:
     """One sentence for each instruction file that Codex reads and should not, and for AGENTS.md if it does not."""
     own = str(workspace / "AGENTS.md")
@@ -674,53 +699,3 @@ def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -
     if lanes.copied and utf16_units((lanes.rules or "").rstrip()) > MOST_RULES:
         told.append(f"{own} is longer than the {MOST_RULES:,} units of a copy, so the agent has only its ends.")
     return told
-
-
-def changes(thread: OpenThread, now: Holds, lanes: LanePlan) -> dict[str, str]:
-    """What was edited since the conversation was last told, for the additional context, by name.
-
-    A loaded thread takes in no edited file, and a resumed one only after a compaction (protocol reference, 3.2).
-    """
-    found: dict[str, str] = {}
-    if thread.holds.rules != now.rules:
-        found["rules"] = changed_rules(lanes.rules)
-    if thread.holds.developer != now.developer:
-        found["instructions"] = changed_developer(lanes.developer_without_rules)
-    return found
-
-
-def holds_of(lanes: LanePlan, *, tools: str = "", heard: int = 0, said: str = "") -> Holds:
-    """What a conversation holds that was told everything of these lanes, and has these tools and heard so much.
-
-    Args:
-        lanes: What it was told.
-        tools: See `Holds`.
-        heard: See `Holds`.
-        said: See `Holds`.
-    """
-    return Holds(
-        context=digest_of(lanes.turn_context),
-        rules=_rules_of(lanes),
-        developer=digest_of(lanes.developer_without_rules),
-        tools=tools,
-        heard=heard,
-        said=said,
-    )
-
-
-def _rules_of(lanes: LanePlan) -> str:
-    return digest_of(lanes.rules) if lanes.rules is not None else NO_RULES
-
-
-def _after_resume(stored: Holds, now: Holds, lanes: LanePlan, settings: ThreadSettings) -> Holds:
-    """What a conversation holds once its thread is loaded again.
-
-    Codex itself tells it of an edited AGENTS.md then, though not of one that is gone (measured). When it is kept from
-    reading the file, it says that no rules hold any more, so ours are said after that.
-    """
-    if not settings.reads_rules:  # it never read the file, and its history has our copy
-        return replace(stored, developer=stored.developer or now.developer)
-    if lanes.copied:
-        return replace(stored, rules="", developer=stored.developer or now.developer)
-    rules = now.rules if now.rules != NO_RULES else stored.rules or now.rules
-    return replace(stored, rules=rules, developer=stored.developer or now.developer)

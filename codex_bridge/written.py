@@ -9,37 +9,28 @@ import mmap
 import re
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from anyio.to_thread import run_sync
 from pydantic import BaseModel, ValidationError
 
+from codex_bridge.lanes import HISTORY_KEY
 from codex_bridge.marks import Mark, read_mark
 from codex_bridge.wire.requests import Thread
 from harness.lean_values import dataclass
-from harness.projection import INTRO
 
 _ITEM: Final = b'"type":"response_item"'
 _WORDS: Final = b'"user.text"'
-_QUOTED: Final = INTRO.encode()
 _MESSAGE: Final = b'"type":"UserMessage"'
+_ENTRY: Final = re.compile(
+    rb'(?:"text":"<external_|"name":")%b_(\d{1,15})_(\d{1,3})_(\d{1,3})[>"]' % HISTORY_KEY.encode()
+)
+"""A quotation as an item of the history, of 0.163 and of 0.171; within a text its quotes would be escaped."""
 _ORDINAL: Final = re.compile(rb'"ordinal":(\d+)')
 _HEAD: Final = 200
 """Bytes at the begin of a line in which its number and its type stand."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What a thread holds of a turn."""
-
-    words: bool = False
-    """The message that it began with."""
-    quoted: bool = False
-    """What was quoted to it of the chat."""
-
-
-NOTHING: Final = Kept()
 
 
 class _Item(BaseModel):
@@ -61,9 +52,11 @@ class Message:
     """The last message of a thread."""
 
     turn: str
-    """The turn that it began."""
+    """The turn that it began; empty for none, of a thread in which something was quoted and nothing said."""
     mark: Mark | None
     """What it says of itself; None for one that is not ours."""
+    quoted: int = 0
+    """The number of the last row of the chat's transcript that was quoted after it, and whole; 0 for none."""
 
 
 async def last_message(thread: Thread) -> Message | None:
@@ -75,8 +68,8 @@ async def last_message(thread: Thread) -> Message | None:
     return await run_sync(_last_message, thread)
 
 
-async def kept(thread: Thread, turns: Iterable[str]) -> dict[str, Kept]:
-    """What the files of a thread hold of each of these turns.
+async def kept(thread: Thread, turns: Iterable[str]) -> frozenset[str]:
+    """Of which of these turns the files of a thread hold the message that it began with.
 
     Raises:
         OSError: They cannot be read.
@@ -85,23 +78,34 @@ async def kept(thread: Thread, turns: Iterable[str]) -> dict[str, Kept]:
 
 
 def _last_message(thread: Thread) -> Message | None:
+    pieces: set[tuple[int, int, int]] = set()
     for content, end in _files(thread):
         for line in _backwards(content):
-            if _MESSAGE in line and _number(line) < end and (found := _message(line)) is not None:
-                return found
-    return None
+            if _number(line) >= end:
+                continue
+            pieces.update(_quoted(line))
+            if _MESSAGE in line and (found := _message(line)) is not None:
+                return replace(found, quoted=_whole(pieces))
+    return Message("", None, _whole(pieces)) if pieces else None
 
 
-def _kept(thread: Thread, turns: tuple[str, ...]) -> dict[str, Kept]:
-    found = dict.fromkeys(turns, NOTHING)
+def _quoted(line: bytes) -> Iterable[tuple[int, int, int]]:
+    """The entries of quotations that an item of the history has, see `lanes.HISTORY_KEY`."""
+    if _ITEM not in line[:_HEAD]:
+        return ()
+    return [(int(row), int(of), int(piece)) for row, of, piece in _ENTRY.findall(line)]
+
+
+def _whole(pieces: set[tuple[int, int, int]]) -> int:
+    """The last row up to which something was quoted of which no piece is missing."""
+    return max((row for row, of, _ in pieces if {(row, of, each + 1) for each in range(of)} <= pieces), default=0)
+
+
+def _kept(thread: Thread, turns: tuple[str, ...]) -> frozenset[str]:
+    found: set[str] = set()
     for content, end in _files(thread):
-        left = [turn for turn in turns if not found[turn].words]
-        if not left:
-            break
-        for turn in left:
-            here = _in_file(content, turn, end)
-            found[turn] = Kept(here.words, here.quoted or found[turn].quoted)
-    return found
+        found.update(turn for turn in turns if turn not in found and _in_file(content, turn, end))
+    return frozenset(found)
 
 
 def _files(thread: Thread) -> Iterator[tuple[mmap.mmap, float]]:
@@ -139,19 +143,18 @@ def _backwards(content: mmap.mmap) -> Iterator[bytes]:
         end = start
 
 
-def _in_file(content: mmap.mmap, turn: str, end: float) -> Kept:
-    words = quoted = False
+def _in_file(content: mmap.mmap, turn: str, end: float) -> bool:
     named = f'"turn_id":"{turn}"'.encode()
     at = content.find(named)
-    while at >= 0 and not words:
+    while at >= 0:
         start, stop = content.rfind(b"\n", 0, at) + 1, content.find(b"\n", at)
         if stop < 0:
-            break
+            return False
         line = content[start:stop]
-        if _ITEM in line[:_HEAD] and _number(line) < end:
-            words, quoted = _WORDS in line, quoted or _QUOTED in line
+        if _ITEM in line[:_HEAD] and _number(line) < end and _WORDS in line:
+            return True
         at = content.find(named, stop)
-    return Kept(words, quoted)
+    return False
 
 
 def _number(line: bytes) -> int:

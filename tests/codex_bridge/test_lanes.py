@@ -541,6 +541,16 @@ def test_a_name_ends_with_its_layer_also_when_the_server_forgot_in_between() -> 
     assert now_said(later, (), 1) == ("", set(later.split()))
 
 
+def test_a_turn_that_says_nothing_of_its_chat_ends_nothing_of_it() -> None:
+    about, group, names = "gateway_turn_10_about_01", "gateway_turn_25_group_01", "gateway_chat_names_01"
+    beat = "gateway_turn_20_heartbeat_01"
+    said, ended = now_said(" ".join((about, beat, group, names)), (), 0, of_chat=False)
+    assert (said, ended) == (" ".join(sorted((about, group, names))), {beat})
+    assert now_said(said, (), 0) == ("", {about, group, names})
+    held = plan(Composition((layer(LayerName.SOUL, "dry"),), ())).holding({about: "a", group: "g", names: "n"})
+    assert (held.turn_added, held.turn_named) == ({about: "a", group: "g"}, {names: "n"})
+
+
 def test_a_revert_saves_what_only_its_turn_said_and_costs_what_was_said_before() -> None:
     layers = (
         layer(LayerName.HEARTBEAT_GUIDANCE, "guidance"),
@@ -590,9 +600,11 @@ def test_edited_rules_replace_the_earlier_ones_within_a_limit() -> None:
 @pytest.mark.parametrize("text", ["x" * 9_000, "好 " * 9_000, "👩‍🚒" * 4_000, "a\n" * 12_000])
 def test_all_that_may_be_quoted_of_a_chat_fits_into_entries_and_each_line_keeps_its_mark(text: str) -> None:
     quoted = project([Spoken(said=text, answered=text)] * 9)
-    history = Layer(LayerName.HISTORY, "chat", Lifetime.INPUT, Trust.OUTSIDER, quoted)
+    history = Layer(LayerName.HISTORY, "agent:a b:9 127", Lifetime.INPUT, Trust.OUTSIDER, quoted)
     entries = plan(Composition((history,), ())).turn_quoted
-    assert list(entries) == [f"gateway_quoted_history_{number:02}" for number in range(1, len(entries) + 1)]
+    pieces = len(entries)
+    # The names say up to which row the chat is told, and whether a piece is missing.
+    assert list(entries) == [f"gateway_quoted_history_127_{pieces}_{number:02}" for number in range(1, pieces + 1)]
     assert "".join(entries.values()) == quoted
     assert max(len(each.encode()) for each in entries.values()) <= CHUNK_BYTES
     # Every piece but the last ends where a line does.

@@ -259,3 +259,24 @@ async def test_a_gateway_that_is_killed_leaves_every_word_in_the_conversation_ju
     assert (told, [sent.method for sent in turn.sent]) == ([], ["thread/resume", "turn/start"])
     words = ["heron", "The vents are stuck.", "osprey", "finch", "SOUL_M22"]
     assert [count(request, each) for each in words] == [1] * 5
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["a later turn", "the first turn of a thread"])
+async def test_what_was_quoted_just_before_gateway_and_server_died_together_is_not_quoted_again(
+    codex: CodexBinary, state: Path, workspace: Path, first: bool
+) -> None:
+    """Codex had written the quotation down and not yet the message; nobody is left who remembers the turn."""
+    for course in ("in the middle",) if first else ("between", "in the middle"):
+        with anyio.fail_after(LIMIT):
+            await anyio.to_thread.run_sync(killed_gateway, codex, state, workspace, course)
+    (rollout,) = state.rglob("rollout-*")
+    lines = rollout.read_text("utf-8").splitlines(keepends=True)
+    torn = next(at for at, line in enumerate(lines) if "osprey" in line)
+    assert any("The vents are stuck." in line for line in lines[:torn])
+    rollout.write_text("".join(lines[:torn]), "utf-8")
+    async with stage(codex, state, workspace, always(say("Fine."))) as play:
+        for number, words in (("3", "finch"), ("4", "stork")):
+            result = await play.ask(words, number=number)
+            assert result.outcome is Outcome.ANSWERED
+    words = ["The vents are stuck.", "finch", "stork", *([] if first else ["heron"])]
+    assert [count(play.model.requests[-1], each) for each in words] == [1] * len(words)

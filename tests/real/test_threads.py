@@ -62,7 +62,7 @@ async def test_a_conversation_whose_file_is_gone_goes_on_with_what_was_said(
         (part,) = (part for part in request.parts() if "called Heron" in part.text)
         assert history in part.text
         # 0.163 has it as a message in a frame of its own, 0.171 as the output of a tool.
-        framed = part.role == "user" and part.text.startswith("<external_gateway_quoted_history_01>")
+        framed = part.role == "user" and part.text.startswith("<external_gateway_quoted_history_2_1_01>")
         assert framed or part.kind == "function_call_output"
         assert [count(request, marker) for marker in ("Group words", "SOUL_M22", "TOOLS_M55")] == [0, 1, 1]
 
