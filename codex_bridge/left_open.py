@@ -5,6 +5,8 @@ where the thread's own files say so, too: the index beside them may lack a turn 
 """
 
 import logging
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from codex_bridge.client import Client
@@ -17,7 +19,7 @@ from codex_bridge.reconcile import Fate as Seen
 from codex_bridge.servers import Servers
 from codex_bridge.telling import Tell
 from codex_bridge.wire.besides import THREAD_READ, ThreadReadParams
-from codex_bridge.wire.items import ItemValue, UserMessageItem
+from codex_bridge.wire.items import AgentMessageItem, ItemValue, UserMessageItem
 from codex_bridge.wire.requests import Turn
 from codex_bridge.written import last_message
 from harness.delivery.advice import BROKE_OFF, Fate, Looked
@@ -98,4 +100,21 @@ def result_of(thread_id: str, turn: Turn, items: tuple[ItemValue, ...], tell: Te
     ledger.recall(turn.model_copy(update={"status": "interrupted", "items": items}))
     events = [*ledger.recall(turn), *ledger.lose(BROKE_OFF)]
     (result,) = (event.result for event in events if isinstance(event, Finished))
-    return result
+    earlier = answers_before(items)
+    return replace(result, earlier=earlier) if earlier else result
+
+
+def answers_before(items: Iterable[ItemValue]) -> tuple[str, ...]:
+    """The answers of a turn that were whole when further words came in."""
+    answers: list[str] = []
+    last = ""
+    for item in items:
+        match item:
+            case UserMessageItem():
+                answers += [last] if last.strip() else []
+                last = ""
+            case AgentMessageItem(text=text, phase=phase):
+                last = "" if phase == "commentary" else text
+            case _:
+                last = ""  # what it said then was about its work
+    return tuple(answers)

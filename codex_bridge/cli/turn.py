@@ -134,7 +134,7 @@ async def show(turn: RunningTurn) -> TurnResult:
         news = preview.see(event)
         match event:
             case TextDelta() if news:
-                paper.show(preview.text)
+                paper.show("\n\n".join(preview.texts))
             case TextRetracted():
                 paper.end()
                 print("[the stream broke off; once more]", flush=True)

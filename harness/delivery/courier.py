@@ -7,8 +7,8 @@ wait for none of them.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain, repeat
 from typing import Final
 
 import anyio
@@ -20,7 +20,7 @@ from harness.lean_values import dataclass
 from harness.replies.gate import Reply, Say, Silent, decide
 from harness.store.admitted import Ending, Inbound, Outbound
 from harness.store.deliveries import Deliveries
-from harness.turns import Failure, Finished, RunningTurn, Trigger, TurnEvent, TurnResult
+from harness.turns import EndedBy, Failure, Finished, RunningTurn, Trigger, TurnEvent, TurnResult
 
 WAITS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds between the tries to send a text; after the last one it waits for the next start."""
@@ -69,7 +69,6 @@ class Courier:
         self._posting = Posting(deliveries, outbox, tell=tell, waits=waits, deadline=deadline, sleep=sleep)
         self._now = now
         self._sleep = sleep
-        self._order: dict[tuple[str, str], anyio.Lock] = {}
 
     async def carry(
         self,
@@ -100,14 +99,14 @@ class Courier:
         else:
             result = await _followed(turn, showing, hear)
         reply = decide(result, trigger)
-        if result.failure is Failure.SHUTDOWN:
+        if Failure.SHUTDOWN is result.failure or EndedBy.SHUTDOWN is result.ended_by:
             return Carried(result, reply, None)  # the next start looks what became of it
         match reply:
-            case Say(texts=texts):
-                ending = await self._say(lead, texts, result, showing)
+            case Say():
+                ending = await self._say(lead, reply, result, showing)
             case Silent(chosen=chosen):
                 if chosen and showing is not None:
-                    await self._withdraw(lead, showing)
+                    await self._withdraw(lead, showing.stands)
                 ending = Ending.SILENT if chosen else Ending.STOPPED
                 await self._posting.keep(self._deliveries.settle(lead.key, ending))
         return Carried(result, reply, ending)
@@ -126,54 +125,45 @@ class Courier:
         Returns:
             How the messages were settled; None when they are open still.
         """
-        words = [each.text for each in texts]
-        write = self._deliveries.answer(lead.key, words, first=texts[0].place, conversation=conversation, turn=turn)
+        write = self._deliveries.answer(
+            lead.key, {each.place: each.text for each in texts}, conversation=conversation, turn=turn
+        )
         await self._posting.keep(write)
         return await self._deliver(lead, texts)
 
-    async def _say(
-        self, lead: Inbound, texts: tuple[str, ...], result: TurnResult, showing: Showing | None
-    ) -> Ending | None:
-        write = self._deliveries.answer(lead.key, texts, conversation=result.conversation, turn=result.turn)
+    async def _say(self, lead: Inbound, reply: Say, result: TurnResult, showing: Showing | None) -> Ending | None:
+        write = self._deliveries.answer(
+            lead.key, dict(enumerate(reply.texts)), conversation=result.conversation, turn=result.turn
+        )
         await self._posting.keep(write)
-        outbound = [Outbound(lead.key, at, text) for at, text in enumerate(texts)]
-        shown: dict[int, str] = {}
-        if showing is not None:
-            await self._withdraw(lead, showing, beyond=len(texts))
-            for each in showing.messages[: len(texts)]:
-                stands, place = each.stands, each.stands.place
-                outbound[place] = Outbound(lead.key, place, texts[place], stands.state, stands.sent_as)
-                shown[place] = each.text
-            if any(outbound[place].text != text for place, text in shown.items()):
-                await showing.rest()
-        return await self._deliver(lead, outbound, shown=shown)
+        texts = [Outbound(lead.key, at, text) for at, text in enumerate(reply.texts)]
+        if showing is None:
+            return await self._deliver(lead, texts)
+        for text, stands in zip(texts[:], showing.stands, strict=False):
+            texts[text.place] = Outbound(lead.key, text.place, text.text, stands.state, stands.sent_as)
+        if showing.shown[: len(texts)] != list(reply.texts):
+            await showing.rest()
+        if not reply.rest_stays:
+            await self._withdraw(lead, showing.stands[len(texts) :])
+        return await self._deliver(lead, texts, showing.shown)
 
-    async def _withdraw(self, lead: Inbound, showing: Showing, *, beyond: int = 0) -> None:
-        """Take back what was shown and is none of the first so many answers."""
-        for each in showing.messages[beyond:]:
-            if each.stands.sent_as:
-                await self._posting.withdraw(lead, each.stands)
+    async def _withdraw(self, lead: Inbound, shown: Sequence[Outbound]) -> None:
+        for each in shown:
+            if each.sent_as:
+                await self._posting.withdraw(lead, each)
 
-    async def _deliver(
-        self, lead: Inbound, texts: Sequence[Outbound], *, shown: Mapping[int, str] = MappingProxyType({})
-    ) -> Ending | None:
-        """Send texts that the ledger has; `shown` is what their messages show already, by their places."""
-        chat = (lead.channel, lead.chat)
-        order = self._order.setdefault(chat, anyio.Lock(fast_acquire=True))
-        try:
-            async with order:
-                for text, after in zip(texts, [*texts[1:], None], strict=True):
-                    stands = bool(text.sent_as) and text.text == shown.get(text.place)
-                    try:
-                        sent_as = text.sent_as if stands else await self._posting.post(lead, text)
-                    except GaveUpError as error:
-                        return await self._give_up(lead, text, error)
-                    then = after.place if after is not None else None
-                    write = self._deliveries.sent(lead.key, text.place, sent_as, then=then, last=after is None)
-                    await self._posting.keep(write)
-        finally:
-            if not order.locked():
-                self._order.pop(chat, None)
+    async def _deliver(self, lead: Inbound, texts: Sequence[Outbound], shown: Sequence[str] = ()) -> Ending | None:
+        """Send texts that the ledger has; `shown` is what the first of their messages show already."""
+        async with self._posting.in_order(lead):
+            for text, after, now in zip(texts, [*texts[1:], None], chain(shown, repeat("")), strict=False):
+                try:
+                    stands = bool(text.sent_as) and text.text == now
+                    sent_as = text.sent_as if stands else await self._posting.post(lead, text)
+                except GaveUpError as error:
+                    return await self._give_up(lead, text, error)
+                then = after.place if after is not None else None
+                write = self._deliveries.sent(lead.key, text.place, sent_as, then=then, last=after is None)
+                await self._posting.keep(write)
         return Ending.SENT
 
     async def _give_up(self, lead: Inbound, text: Outbound, error: GaveUpError) -> Ending | None:

@@ -5,7 +5,8 @@ tells a repetition by its key, the text is simply handed over again; elsewhere o
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 import anyio
@@ -79,6 +80,19 @@ class Posting:
         self._deadline = deadline
         self._sleep = sleep
         self._ailing = False
+        self._order: dict[tuple[str, str], anyio.Lock] = {}
+
+    @asynccontextmanager
+    async def in_order(self, lead: Inbound) -> AsyncGenerator[None]:
+        """Hold the chat of a message: what is sent there next comes after this."""
+        chat = (lead.channel, lead.chat)
+        order = self._order.setdefault(chat, anyio.Lock(fast_acquire=True))
+        try:
+            async with order:
+                yield
+        finally:
+            if not order.locked():
+                self._order.pop(chat, None)
 
     async def keep(self, write: Awaitable[object]) -> None:
         """Write a step down. A store that fails holds no answer up, and is told of once."""

@@ -1,40 +1,25 @@
-"""What a chat sees of an answer while it is said: one message that is edited as often as the channel allows.
+"""What a chat sees of an answer while it is said: a message that is edited as often as the channel allows.
 
-When more is said into the turn after a whole answer, that one stands, and the next answer is shown in a message of its
-own.
+Where further words come into a turn whose answer is whole by then, that one stands, and another message begins.
 """
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from itertools import chain, repeat
 
 import anyio
 
-from harness.delivery.outbox import NotSentError
+from harness.delivery.outbox import NotSentError, Outgoing
 from harness.delivery.posting import Posting, addressed
-from harness.lean_values import dataclass
 from harness.replies.preview import Preview
-from harness.replies.silence import told
 from harness.store.admitted import Inbound, Outbound, Sending
-from harness.turns import Joined, TurnEvent
+from harness.turns import TurnEvent
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Shown:
-    """One message of the chat."""
-
-    stands: Outbound
-    """How far it got."""
-    text: str = ""
-    """What it shows; empty for nothing, and when nobody knows."""
-    whole: str = ""
-    """The answer that it is to show once that is known; empty before."""
-
-
 class Showing:
-    """The message that shows the answer to `lead`.
+    """The messages that show the answer to `lead`.
 
     Args:
         posting: The way to the chat.
@@ -59,16 +44,14 @@ class Showing:
         """When the message may be edited again."""
         self.begun = False
         """Whether there is something to show, so that `run` has to run."""
-        self.messages = [Shown(Outbound(lead.key, 0))]
-        """Those in the chat: of each answer one, the last one of what is being said."""
+        self.shown: list[str] = []
+        """What each of the messages shows; empty when nobody knows."""
+        self.stands: list[Outbound] = []
+        """How far each of them got."""
 
     def see(self, event: TurnEvent) -> bool:
         """Take in an event; true at the first one that there may be something to show of."""
-        if isinstance(event, Joined) and (whole := told(event.answered)).strip():
-            self.messages[-1].whole = whole
-            self.messages.append(Shown(Outbound(self._lead.key, len(self.messages))))
-            self._preview = Preview()
-        elif not self._preview.see(event):
+        if not self._preview.see(event):
             return False
         if self._news is not None:
             self._news.set()
@@ -78,22 +61,16 @@ class Showing:
     async def run(self) -> None:
         """Show what there is to show, until `end`."""
         while not self._over:
-            message, text = self._due
-            if not text or text == message.text:
+            behind = self._behind()
+            if behind is None:
                 self._news = anyio.Event()
                 await self._news.wait()
                 continue
-            if not await self._put(message, text):
+            if not await self._put(*behind):
                 return
             with anyio.CancelScope() as self._resting:
                 await self.rest()
             self._resting = None
-
-    @property
-    def _due(self) -> tuple[Shown, str]:
-        """The message to be seen to, and what it is to show."""
-        behind = next((each for each in self.messages if each.whole and each.text != each.whole), None)
-        return (self.messages[-1], self._preview.text) if behind is None else (behind, behind.whole)
 
     def end(self) -> None:
         """The answer is known: show nothing more of how it came."""
@@ -108,25 +85,35 @@ class Showing:
         if (wait := self._next - self._now()) > 0:
             await self._sleep(wait)
 
-    async def _put(self, message: Shown, text: str) -> bool:
+    def _behind(self) -> tuple[int, str] | None:
+        """The first message that does not show what it should, and what that is."""
+        shown = chain(self.shown, repeat(""))
+        return next(
+            ((at, text) for at, (text, now) in enumerate(zip(self._preview.texts, shown, strict=False)) if text != now),
+            None,
+        )
+
+    async def _put(self, place: int, text: str) -> bool:
         """Show a text; tells whether there is a use in showing more."""
-        posting, lead, outgoing = self._posting, self._lead, addressed(self._lead, message.stands.key, text)
-        pause, place = self._pace, message.stands.place
+        posting, lead, pause = self._posting, self._lead, self._pace
+        if place == len(self.stands):
+            self.stands.append(Outbound(lead.key, place))
+            self.shown.append("")
+        outgoing = addressed(lead, self.stands[place].key, text)
         try:
-            if message.stands.sent_as:
-                message.text = ""
-                await posting.within(posting.outbox.edit(message.stands.sent_as, outgoing))
+            if sent_as := self.stands[place].sent_as:
+                self.shown[place] = ""
+                await posting.within(posting.outbox.edit(sent_as, outgoing))
             else:
-                await posting.keep(posting.deliveries.sending(lead.key, place))
-                message.stands = replace(message.stands, state=Sending.SENDING)
-                sent_as = await posting.within(posting.outbox.send(outgoing))
-                message.stands = replace(message.stands, state=Sending.SENT, sent_as=sent_as)
-                await posting.keep(posting.deliveries.sent(lead.key, place, sent_as))
-            message.text = text
+                async with posting.in_order(lead):
+                    if self._over:
+                        return False
+                    await self._send(place, outgoing)
+            self.shown[place] = text
         except NotSentError as error:
             logger.info("showing in %s: %s", lead.channel, error)
-            if not message.stands.sent_as:
-                message.stands = replace(message.stands, state=Sending.PLANNED)
+            if not self.stands[place].sent_as:
+                self.stands[place] = Outbound(lead.key, place)
             if error.retry_after is None or error.for_good:
                 return False
             pause = max(pause, error.retry_after)
@@ -136,3 +123,11 @@ class Showing:
         finally:
             self._next = self._now() + pause
         return True
+
+    async def _send(self, place: int, outgoing: Outgoing) -> None:
+        posting, key = self._posting, self._lead.key
+        await posting.keep(posting.deliveries.sending(key, place))
+        self.stands[place] = Outbound(key, place, state=Sending.SENDING)
+        sent_as = await posting.within(posting.outbox.send(outgoing))
+        self.stands[place] = Outbound(key, place, state=Sending.SENT, sent_as=sent_as)
+        await posting.keep(posting.deliveries.sent(key, place, sent_as))

@@ -5,16 +5,18 @@ message of the turn takes the place of those before, and nothing that may still 
 preview shows last need not be the answer: the turn's result says that, see `harness.replies.gate`.
 """
 
-from harness.replies.silence import showable
-from harness.turns import Commentary, TextDelta, TextRetracted, TurnEvent
+from harness.replies.silence import showable, told
+from harness.turns import Commentary, Joined, TextDelta, TextRetracted, TurnEvent
 
 
 class Preview:
-    """The answer of one turn as far as it was said."""
+    """What one turn said so far."""
 
     def __init__(self) -> None:
+        self._answers: list[str] = []
+        """Those that stand: further words came in after them."""
         self._said: dict[str, list[str]] = {}
-        """The pieces of each message that is no commentary, in the order in which they began."""
+        """The pieces of each message since then that is no commentary, in the order in which they began."""
         self._commentary: set[str] = set()
 
     def see(self, event: TurnEvent) -> bool:
@@ -29,15 +31,27 @@ class Preview:
             case Commentary(item=item):
                 self._commentary.add(item)
                 return self._said.pop(item, None) is not None
+            case Joined(answered=answered):
+                if not answered:
+                    return False
+                self._said.clear()
+                if text := told(answered):
+                    self._answers.append(text)
             case _:
                 return False
         return True
 
     @property
     def text(self) -> str:
-        """What may be shown now; empty for nothing that is worth showing, also where something was shown before."""
+        """What may be shown of the answer that is being said; empty for nothing, also where something was before."""
         for pieces in reversed(self._said.values()):
             pieces[:] = ["".join(pieces)]
             if pieces[0].strip():
                 return showable(pieces[0])
         return ""
+
+    @property
+    def texts(self) -> list[str]:
+        """The answers that stand, and what may be shown of the one that is being said, if anything."""
+        text = self.text
+        return [*self._answers, text] if text else self._answers[:]

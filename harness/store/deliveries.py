@@ -7,7 +7,7 @@ that fails is kept and made up for with the next one that works.
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 from uuid import uuid4
@@ -37,7 +37,9 @@ _ANSWER: Final = (
 )
 _PLAN: Final = (
     "INSERT INTO outbound (lead, place, text, state) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (lead, place) DO UPDATE SET text = excluded.text, state = excluded.state"
+    # Of one that may have been sent already, a preview say, that stays known.
+    " ON CONFLICT (lead, place) DO UPDATE SET text = excluded.text,"
+    " state = CASE WHEN state = 'sending' AND sent_as = '' THEN state ELSE excluded.state END"
 )
 _SENDING: Final = (
     "INSERT INTO outbound (lead, place, text, state, repeats) VALUES (?, ?, '', 'sending', ?)"
@@ -184,24 +186,22 @@ class Deliveries:
         rows = [("" if anybody else self._owner, key) for key in keys]
         await self._write(lambda connection: connection.executemany(_GIVE_BACK, rows))
 
-    async def answer(
-        self, lead: str, texts: Sequence[str], *, first: int = 0, conversation: str = "", turn: str = ""
-    ) -> None:
+    async def answer(self, lead: str, texts: Mapping[int, str], *, conversation: str = "", turn: str = "") -> None:
         """Keep what the chat is to be told, before it is; the first text is being sent from now on.
 
         Args:
             lead: The message that the turn is named after.
-            texts: What is to be sent, in this order.
-            first: The place of the first one; those before it stay as they are.
+            texts: What is to be sent, in this order, by place; what stands at other places stays as it is.
             conversation: The backend's id of the conversation.
             turn: The backend's id of the turn.
 
         Raises:
             StoreError: It could not be kept; it is made up for.
         """
+        first = next(iter(texts))
         rows = [
-            (lead, first + at, _clean(text), (Sending.PLANNED if at else Sending.SENDING).value)
-            for at, text in enumerate(texts)
+            (lead, place, _clean(text), (Sending.SENDING if place == first else Sending.PLANNED).value)
+            for place, text in texts.items()
         ]
 
         def write(connection: sqlite3.Connection) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from harness.delivery.outbox import Abilities, Outgoing
+from harness.delivery.outbox import Abilities, NotSentError, Outgoing
 
 
 @dataclass
@@ -38,6 +38,8 @@ class RecordingOutbox:
     async def edit(self, sent_as: str, outgoing: Outgoing) -> None:
         """See `Outbox`."""
         self.before("edit", outgoing)
+        if sent_as not in self.messages:
+            raise NotSentError(f"there is no message {sent_as}", for_good=True)
         self._put(sent_as, replace(outgoing, key=self.messages[sent_as].key))
         self.after("edit", outgoing)
 

@@ -28,7 +28,7 @@ from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
 from harness.toolbox import ToolTurn
 from harness.tools import Tool, ToolResult
-from harness.turns import Outcome
+from harness.turns import Outcome, TextDelta, TurnResult
 from tests.support.real import LIMIT, Stage, message, stage
 
 WORDS = "Is it late?"
@@ -256,17 +256,35 @@ async def test_a_turn_that_ran_aside_is_looked_for_in_no_other_thread(
 async def test_what_was_said_into_a_turn_is_known_from_what_was_not(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
-    async with gateway(codex, state, workspace, answering(say("Two o'clock.")), RecordingOutbox()) as here:
+    asked = anyio.Event()
+
+    def script(request: RecordedRequest) -> Action:
+        if any(part.text == "osprey" for part in request.parts()):
+            return say("Both.")
+        return Reply((Say("Two o'clock.", phase="final_answer"), Wait(asked)))
+
+    async with gateway(codex, state, workspace, script, RecordingOutbox()) as here:
         turn = await here.play.begin(WORDS, number="1")
+        async for event in turn.events():
+            if isinstance(event, TextDelta):
+                break
+        async with anyio.create_task_group() as group:
+            group.start_soon(turn.steer, here.play.agent.joining(message("osprey", number="2")), "telegram:7:2")
+            await anyio.wait_all_tasks_blocked()
+            asked.set()
         result = await turn.result()
         key = message("").session_key("main")
-        looked = await here.play.harness.reconcile(key, "telegram:7:1", steered=("telegram:7:1", "telegram:7:2"))
+        looked = await here.play.harness.reconcile(key, "telegram:7:1", steered=("telegram:7:2", "telegram:7:3"))
         absent = await here.play.harness.reconcile(key, "telegram:7:9")
         elsewhere = await here.play.harness.reconcile(key, "telegram:7:9", conversation=result.conversation[::-1])
-    assert isinstance(looked.found, type(result))
-    assert (looked.found.outcome, looked.found.text) == (Outcome.ANSWERED, "Two o'clock.")
+    assert isinstance(looked.found, TurnResult)
+    assert (looked.found.outcome, looked.found.text, looked.found.earlier) == (
+        Outcome.ANSWERED,
+        "Both.",
+        result.earlier,
+    )
     assert (looked.found.conversation, looked.found.turn) == (result.conversation, result.turn)
-    assert looked.lacking == {"telegram:7:2"}
+    assert looked.lacking == {"telegram:7:3"}
     assert (absent, elsewhere) == (Looked(Fate.NEVER_BEGAN), Looked(Fate.UNKNOWN))
 
 

@@ -49,13 +49,15 @@ class Played:
     def say(self, text: str, *, item: str = "answer") -> None:
         self.buffer.push(TextDelta(item, text))
 
-    def end(self, text: str, outcome: Outcome = Outcome.ANSWERED) -> None:
-        self.buffer.push(Finished(TurnResult(outcome, text, conversation="thread", turn="turn")))
+    def end(self, text: str, *, by: EndedBy = EndedBy.ITSELF, earlier: tuple[str, ...] = ()) -> None:
+        outcome = Outcome.ANSWERED if by is EndedBy.ITSELF else Outcome.INTERRUPTED
+        result = TurnResult(outcome, text, conversation="thread", turn="turn", ended_by=by, earlier=earlier)
+        self.buffer.push(Finished(result))
 
 
-def answered(text: str, outcome: Outcome = Outcome.ANSWERED) -> Played:
+def answered(text: str) -> Played:
     """A turn that is over."""
-    return Played(Finished(TurnResult(outcome, text, conversation="thread", turn="turn")))
+    return Played(Finished(TurnResult(Outcome.ANSWERED, text, conversation="thread", turn="turn")))
 
 
 class Clock:

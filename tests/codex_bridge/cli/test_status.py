@@ -229,7 +229,7 @@ async def leave_open(place: Path) -> None:
             await deliveries.admit(inbound(number, at=at))
         await deliveries.admit(inbound("4", at=at - 100_000))
         await deliveries.begin(["telegram:7:2"], "telegram:7:2")
-        await deliveries.answer("telegram:7:3", ["One.", "Two."])
+        await deliveries.answer("telegram:7:3", {0: "One.", 1: "Two."})
 
 
 def test_messages_without_an_answer_are_listed_with_what_comes_of_them(place: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from codex_bridge.cli.turn import SILENT, as_data, show
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
-from harness.turns import Finished, Outcome, TextDelta, TextRetracted, TurnEvent, TurnResult
+from harness.turns import EndedBy, Finished, Outcome, TextDelta, TextRetracted, TurnEvent, TurnResult
 from tests.support.delivery import Played
 
 MESSAGE = InboundMessage(
@@ -28,7 +28,7 @@ MESSAGE = InboundMessage(
 )
 def test_what_an_agent_keeps_to_itself_is_not_sent(text: str, outcome: Outcome, told: list[str]) -> None:
     """T05."""
-    outbox = as_data(MESSAGE, TurnResult(outcome, text))["outbox"]
+    outbox = as_data(MESSAGE, TurnResult(outcome, text, ended_by=EndedBy.PERSON))["outbox"]
     assert outbox == [{"channel": "telegram", "chat": "-5", "replyTo": "9", "text": text} for text in told]
 
 

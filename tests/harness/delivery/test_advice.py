@@ -23,7 +23,7 @@ from harness.delivery.advice import (
 )
 from harness.replies.gate import ACTED
 from harness.store.admitted import Ending, OpenDelivery, Outbound, Sending, State
-from harness.turns import Evidence, Outcome, TurnResult
+from harness.turns import EndedBy, Evidence, Outcome, TurnResult
 from tests.support.delivery import inbound
 
 NOW = 1060.0
@@ -68,7 +68,11 @@ def result(outcome: Outcome, text: str = "", **how: object) -> TurnResult:
         (RUNNING, result(Outcome.ANSWERED, "NO_REPLY"), Nothing("the agent chose to say nothing", Ending.SILENT)),
         (RUNNING, result(Outcome.EMPTY), Notice("No response was produced: the turn ended without an answer.")),
         (RUNNING, result(Outcome.FAILED, error="No quota."), Notice("No quota.")),
-        (RUNNING, result(Outcome.INTERRUPTED, "Let me"), Nothing("a person stopped it", Ending.STOPPED)),
+        (
+            RUNNING,
+            result(Outcome.INTERRUPTED, "Let me", ended_by=EndedBy.PERSON),
+            Nothing("a person stopped it", Ending.STOPPED),
+        ),
         (
             RUNNING,
             result(Outcome.LOST, error=BROKE_OFF, evidence=Evidence(changes=("a",))),

@@ -20,6 +20,7 @@ from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
 from harness.turns import (
     CommandStarted,
+    EndedBy,
     Failure,
     Finished,
     Joined,
@@ -170,7 +171,7 @@ async def test_what_was_shown_is_taken_back_when_the_agent_chose_silence_and_sta
         if how == "silence":
             turn.end("Nobody asked me.\n\nNO_REPLY")
         else:
-            turn.end("Nobody asked me.", Outcome.INTERRUPTED)
+            turn.end("Nobody asked me.", by=EndedBy.PERSON)
         await anyio.wait_all_tasks_blocked()
         assert await here.deliveries.open() == []
         group.cancel_scope.cancel()
@@ -375,7 +376,7 @@ async def test_a_channel_that_wants_fewer_edits_gets_fewer(tmp_path: Path) -> No
 
 async def test_a_preview_that_somebody_deleted_is_sent_anew(tmp_path: Path) -> None:
     clock, turn = Clock(), Played()
-    outbox = RecordingOutbox(before=failing(NotSentError("no such message", for_good=True), call="edit"))
+    outbox = RecordingOutbox()
     async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
         group.start_soon(here.carry, turn)
         turn.say("Two ")

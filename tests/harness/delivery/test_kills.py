@@ -7,7 +7,7 @@ any step of the turn. Everything is dropped then, the store is opened anew, and 
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +28,7 @@ from harness.store.admitted import Admission, Inbound
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
-from harness.turns import Evidence, Finished, Outcome, PlanChanged, TextDelta, TurnEvent, TurnResult
+from harness.turns import Evidence, Finished, Joined, Outcome, PlanChanged, TextDelta, TurnEvent, TurnResult
 from tests.support.delivery import HurriedClock, Played, inbound
 
 ANSWER = "The vents are stuck."
@@ -72,6 +72,7 @@ class Backend:
     """Knows what it was given, over the gateway's lives, and answers each message once it is asked."""
 
     text: str
+    earlier: tuple[str, ...] = ()
     runs: Counter[str] = field(default_factory=Counter[str])
     ended: set[str] = field(default_factory=set[str])
     told: list[str] = field(default_factory=list[str])
@@ -85,11 +86,12 @@ class Backend:
         fuse.step()
         half = len(self.text) // 2
         pieces = (TextDelta("a", self.text[:half]), PlanChanged(()), TextDelta("a", self.text[half:]))
-        return Unhurried(*pieces, Finished(self.result(key)))
+        before = [Joined("k", answered=each) for each in self.earlier]
+        return Unhurried(*before, *pieces, Finished(self.result(key)))
 
     def result(self, key: str) -> TurnResult:
         if key in self.ended:
-            return TurnResult(Outcome.ANSWERED, self.text, conversation="thread", turn="turn")
+            return TurnResult(Outcome.ANSWERED, self.text, conversation="thread", turn="turn", earlier=self.earlier)
         return TurnResult(Outcome.LOST, "", BROKE_OFF, conversation="thread", evidence=Evidence(changes=("a",)))
 
     async def reconcile(
@@ -172,13 +174,13 @@ def check(outbox: RecordingOutbox, backend: Backend, *, chosen_silence: bool) ->
 
 
 async def whole(
-    folder: Path, abilities: Abilities, text: str, kills: Iterable[int]
+    folder: Path, abilities: Abilities, text: str, kills: Iterable[int], earlier: tuple[str, ...] = ()
 ) -> tuple[RecordingOutbox, Backend, bool]:
     """Lives that end at these steps, and one that goes on; the message comes in at each, as a channel repeats it.
 
     Tells last whether the last one of those ended before its time.
     """
-    outbox, backend, fuse = RecordingOutbox(abilities), Backend(text), Fuse(0)
+    outbox, backend, fuse = RecordingOutbox(abilities), Backend(text, earlier), Fuse(0)
     with anyio.fail_after(10):
         for steps in kills:
             fuse = Fuse(steps)
@@ -202,12 +204,34 @@ def test_a_kill_at_any_step_loses_nothing_and_doubles_nothing(abilities: Abiliti
             return
 
 
+@pytest.mark.parametrize("abilities", [KEYS, replace(KEYS, keys=False)], ids=["keys", "no keys"])
+def test_a_kill_at_any_step_of_two_answers_loses_neither(abilities: Abilities) -> None:
+    for steps in count():
+        with TemporaryDirectory() as folder:
+            outbox, backend, killed = anyio.run(whole, Path(folder), abilities, ANSWER, [steps], ("It is two.",))
+        texts = outbox.texts()
+        assert backend.runs == {inbound().key: 1}
+        if NOTICE in texts:
+            assert texts[-1] == NOTICE
+        else:
+            marked = [text for text in texts if AGAIN in text]
+            wholes = [
+                text.removesuffix(f"\n\n{AGAIN}") for text in texts if text in marked or text in ("It is two.", ANSWER)
+            ]
+            assert len(marked) <= (0 if abilities.keys else 1)
+            assert sorted(set(wholes)) == ["It is two.", ANSWER]
+            assert len(texts) - 2 <= len(marked)
+        if not killed:
+            assert steps > 20, "it was killed at more steps than these"
+            return
+
+
 @given(
     st.lists(st.integers(0, 30), min_size=2, max_size=4),
     st.sampled_from([KEYS, PLAIN]),
     st.sampled_from([ANSWER, "NO_REPLY"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_kills_of_the_recovery_itself_change_nothing(kills: list[int], abilities: Abilities, text: str) -> None:
     with TemporaryDirectory() as folder:
         outbox, backend, _ = anyio.run(whole, Path(folder), abilities, text, kills)

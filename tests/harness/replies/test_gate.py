@@ -1,9 +1,11 @@
 """What the end of a turn means for its chat (T05, T08): one table for every trigger."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.replies.gate import ACTED, Reply, Say, Silent, acted, decide
-from harness.turns import Command, CommandAction, Evidence, Outcome, Trigger, TurnResult
+from harness.turns import Command, CommandAction, EndedBy, Evidence, Outcome, Trigger, TurnResult
 
 NOTHING = "No response was produced: the {} ended without an answer."
 CHOSEN, STOPPED = Silent(), Silent(chosen=False)
@@ -52,18 +54,37 @@ SORRY = "The model is overloaded; try again later."
         (TurnResult(Outcome.FAILED, "NO_REPLY", SORRY), CHOSEN),
         (TurnResult(Outcome.FAILED, ""), Say(("The turn failed.",), notice=True)),
         (TurnResult(Outcome.LOST, ""), Say(("The backend stopped in the middle of the turn.",), notice=True)),
-        (TurnResult(Outcome.INTERRUPTED, "Let me"), STOPPED),
-        (TurnResult(Outcome.INTERRUPTED, "", evidence=WROTE), STOPPED),
+        (TurnResult(Outcome.INTERRUPTED, "Let me", ended_by=EndedBy.PERSON), STOPPED),
+        (TurnResult(Outcome.INTERRUPTED, "", evidence=WROTE, ended_by=EndedBy.PERSON), STOPPED),
+        (TurnResult(Outcome.INTERRUPTED, "", ended_by=EndedBy.GIVEN_WAY), STOPPED),
+        (TurnResult(Outcome.INTERRUPTED, "Done."), Say(("Done.",))),
+        (TurnResult(Outcome.INTERRUPTED, ""), Say((NOTHING.format("turn"),), notice=True)),
+        (
+            TurnResult(Outcome.INTERRUPTED, "Let me", ended_by=EndedBy.DEADLINE),
+            Say(("Let me\n\nThe turn was stopped.",)),
+        ),
         (TurnResult(Outcome.ANSWERED, "No matches.", evidence=WROTE), Say(("No matches.",))),
-        (TurnResult(Outcome.ANSWERED, "To b.", earlier=("To a.", "NO_REPLY")), Say(("To a.", "To b."))),
-        (TurnResult(Outcome.ANSWERED, "NO_REPLY", earlier=("To a.",)), Say(("To a.",))),
-        (TurnResult(Outcome.INTERRUPTED, "To", earlier=("To a.",)), Say(("To a.",))),
-        (TurnResult(Outcome.FAILED, "", SORRY, earlier=("To a.",)), Say(("To a.", SORRY))),
     ],
 )
 def test_a_turn_that_did_not_end_well_is_told_honestly(result: TurnResult, expected: Reply) -> None:
     """T08 d to g."""
     assert decide(result) == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (TurnResult(Outcome.ANSWERED, "Two."), Say(("One.", "Two."))),
+        (TurnResult(Outcome.ANSWERED, "NO_REPLY"), Say(("One.",))),
+        (TurnResult(Outcome.FAILED, "", SORRY), Say(("One.", SORRY))),
+        (TurnResult(Outcome.INTERRUPTED, "Tw", ended_by=EndedBy.PERSON), Say(("One.",), rest_stays=True)),
+    ],
+)
+def test_an_answer_that_was_whole_before_further_words_came_in_is_told_in_any_case(
+    result: TurnResult, expected: Reply
+) -> None:
+    assert decide(replace(result, earlier=("One. NO_REPLY",))) == expected
+    assert decide(replace(result, earlier=("NO_REPLY",))) == decide(result)
 
 
 @pytest.mark.parametrize(

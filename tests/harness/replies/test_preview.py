@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from harness.replies.gate import Say, decide
 from harness.replies.preview import Preview
 from harness.replies.silence import NO_REPLY, showable, told
-from harness.turns import CommandOutput, Commentary, Outcome, Reasoning, TextDelta, TextRetracted, TurnEvent, TurnResult
+from harness.turns import (
+    CommandOutput,
+    Commentary,
+    Joined,
+    Outcome,
+    Reasoning,
+    TextDelta,
+    TextRetracted,
+    TurnEvent,
+    TurnResult,
+)
 
 HEARTBEAT_OK = "HEARTBEAT_OK"
 
@@ -79,6 +89,16 @@ def test_a_message_that_is_taken_back_brings_the_one_before_again() -> None:
         "Half",
         "Whole",
     ]
+
+
+def test_an_answer_stands_when_further_words_come_in_after_it() -> None:
+    preview = Preview()
+    for event in (TextDelta("a", "One."), Joined("k", answered="One. NO_REPLY"), TextDelta("b", "NO_RE")):
+        preview.see(event)
+    assert (preview.texts, preview.text) == (["One."], "")
+    assert not preview.see(Joined("k"))
+    preview.see(TextDelta("b", "AD"))
+    assert preview.texts == ["One.", "NO_READ"]
 
 
 def test_only_what_changes_the_text_is_news() -> None:

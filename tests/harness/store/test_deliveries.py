@@ -57,7 +57,7 @@ async def test_each_step_is_there_after_a_restart(tmp_path: Path) -> None:
         await first.begin([A.key], A.key)
     await restart()
     async with ledger(tmp_path) as first:
-        await first.answer(A.key, ["One.", "Two."], conversation="thread", turn="turn")
+        await first.answer(A.key, {0: "One.", 1: "Two."}, conversation="thread", turn="turn")
     await restart()
     async with ledger(tmp_path) as first:
         await first.sent(A.key, 0, "m1", then=1)
@@ -82,9 +82,9 @@ async def test_what_is_settled_leaves_no_words_behind(tmp_path: Path) -> None:
     async with ledger(tmp_path) as store:
         for message in (A, B):
             await store.admit(replace(message, payload="a secret"), running=True)
-        await store.answer(A.key, ["another secret"])
+        await store.answer(A.key, {0: "another secret"})
         await store.sent(A.key, 0, "m1", last=True)
-        await store.answer(B.key, ["a third secret", "and a fourth"])
+        await store.answer(B.key, {0: "a third secret", 1: "and a fourth"})
         await store.settle(B.key, Ending.UNDELIVERABLE)
     assert rows(tmp_path, "SELECT key, state, ending, payload, settled_at FROM deliveries ORDER BY seq") == [
         (A.key, "settled", "sent", "", 1000.0),
@@ -100,7 +100,7 @@ async def test_what_is_settled_leaves_no_words_behind(tmp_path: Path) -> None:
 async def test_a_message_that_comes_twice_is_known_while_it_is_open_and_afterwards(tmp_path: Path) -> None:
     async with ledger(tmp_path) as store:
         admissions = [await store.admit(A, running=True), await store.admit(A)]
-        await store.answer(A.key, ["Done."])
+        await store.answer(A.key, {0: "Done."})
         admissions.append(await store.admit(A))
         await store.sent(A.key, 0, "m1", last=True)
         admissions.append(await store.admit(A))
@@ -129,7 +129,7 @@ async def test_a_chat_with_a_dead_claim_answers_the_next_message(tmp_path: Path)
         await gone.admit(A, running=True)
     async with ledger(tmp_path) as store:
         assert await store.admit(B, running=True) is Admission.NEW
-        await store.answer(B.key, ["Done."])
+        await store.answer(B.key, {0: "Done."})
         await store.sent(B.key, 0, "m1", last=True)
         assert [each.lead for each in await store.open()] == [A.key]
 
@@ -141,7 +141,7 @@ async def test_messages_that_one_turn_answers_are_settled_together(tmp_path: Pat
         await store.begin([A.key, B.key], B.key)
         together = OpenDelivery(state=State.RUNNING, lead=B.key, inbound=(A, B), ours=True)
         assert await store.open() == [together, waiting(C, ours=True)]
-        await store.answer(B.key, ["Both."])
+        await store.answer(B.key, {0: "Both."})
         await store.sent(B.key, 0, "m1", last=True)
         assert await store.open() == [waiting(C, ours=True)]
 
@@ -154,7 +154,7 @@ async def test_a_steered_message_shares_the_end_of_its_turn_only_once_it_joined(
             await store.begin([message.key], A.key, steered=True)
         await store.joined([B.key])
         (before,) = await store.open()
-        await store.answer(A.key, ["Done."])
+        await store.answer(A.key, {0: "Done."})
         await store.sent(A.key, 0, "m1", last=True)
         (left,) = await store.open()
         await store.begin([C.key], C.key)  # it was over: a turn of its own
@@ -191,7 +191,7 @@ async def test_the_channels_id_of_a_preview_stays_when_its_answer_is_known(tmp_p
         await store.sending(A.key, 0)
         await store.sent(A.key, 0, "m1")
         (shown,) = await store.open()
-        await store.answer(A.key, ["Whole."])
+        await store.answer(A.key, {0: "Whole."})
         (known,) = await store.open()
     assert (shown.state, shown.outbound) == (State.RUNNING, (Outbound(A.key, 0, "", Sending.SENT, "m1"),))
     assert (known.state, known.outbound) == (State.ANSWERED, (Outbound(A.key, 0, "Whole.", Sending.SENDING, "m1"),))
@@ -205,7 +205,7 @@ async def test_settled_messages_are_forgotten_by_number_and_age_and_open_ones_ne
             message = inbound(f"n{number}")
             at.append(float(number))
             await store.admit(message, running=True)
-            await store.answer(message.key, ["Done."])
+            await store.answer(message.key, {0: "Done."})
             await store.sent(message.key, 0, "m", last=True)
         kept = [key for (key,) in rows(tmp_path, "SELECT key FROM deliveries ORDER BY seq")]
         assert kept == [A.key, "telegram:7:n61", "telegram:7:n62", "telegram:7:n63"]
@@ -226,7 +226,7 @@ async def test_too_long_a_payload_is_left_out_and_the_message_kept(tmp_path: Pat
 async def test_half_a_character_spoils_no_row(tmp_path: Path) -> None:
     async with ledger(tmp_path) as store:
         await store.admit(replace(A, payload="\ud83e"), running=True)
-        await store.answer(A.key, ["\ud83e"])
+        await store.answer(A.key, {0: "\ud83e"})
         (found,) = await store.open()
     assert (found.inbound[0].payload, found.outbound[0].text) == ("?", "?")
 
@@ -235,7 +235,7 @@ async def test_damaged_values_cost_their_row_at_most(tmp_path: Path) -> None:
     async with ledger(tmp_path) as store:
         for message in (A, B, C):
             await store.admit(message, running=True)
-            await store.answer(message.key, ["Done."])
+            await store.answer(message.key, {0: "Done."})
     rows(tmp_path, "UPDATE deliveries SET arrived_at = 'yesterday' WHERE key = 'telegram:7:1'")
     rows(
         tmp_path, "UPDATE deliveries SET state = 'dreaming', payload = CAST(x'ff61' AS TEXT) WHERE key = 'telegram:7:2'"
@@ -261,7 +261,7 @@ async def test_a_write_that_failed_is_made_up_for_by_the_next_one(tmp_path: Path
             tmp_path,
             "CREATE TRIGGER full BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'disk full'); END",
         )
-        for write in (store.answer(A.key, ["Done."]), store.sent(A.key, 0, "m1", last=True)):
+        for write in (store.answer(A.key, {0: "Done."}), store.sent(A.key, 0, "m1", last=True)):
             with pytest.raises(StoreError, match="disk full"):
                 await write
         rows(tmp_path, "DROP TRIGGER full")
