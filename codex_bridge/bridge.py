@@ -148,7 +148,7 @@ class CodexHarness:
         self._login = login_of(source, settings.agent)
         self._telling = Telling(self._login, now)
         provider = launch.provider.id if launch and launch.provider else ""
-        self._threads = Threads(bindings, backend_of(source), threads, login=self._login, provider=provider)
+        self._threads = Threads(bindings, backend_of(source), threads, login=self._login, provider=provider, now=now)
         self._servers = Servers(
             group,
             source,

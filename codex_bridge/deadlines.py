@@ -67,11 +67,11 @@ TURN_KEY: Final = "agents.defaults.timeoutSeconds"
 class Limit(Enum):
     """A deadline of a turn, by what it is told as."""
 
-    WHOLE = "whole turn"
+    WHOLE = "the whole turn"
     SILENCE = "silence"
     AFTER_TOOL = "silence after a tool"
-    ANSWER = "the end after the answer"
-    RECONNECTING = "reconnecting"
+    ANSWER = "the end after an answer"
+    RECONNECTING = "reaching the model provider"
 
 
 class State(Enum):
@@ -290,6 +290,12 @@ def over(limit: Limit, watch: Watch, limits: Limits, *, compacts: bool = False) 
     told = f"Codex was silent for {seconds:g} s, so the turn was ended ({key})"
     undone = "; what it did may be incomplete, and nothing of it is run again" if watch.acted else ""
     return f"{told}{undone}.", Failure.DEADLINE
+
+
+def named(limit: Limit, watch: Watch, limits: Limits) -> str:
+    """A limit in words, and how long it is."""
+    seconds = watch.seconds if limit is Limit.WHOLE else limits.seconds(limit)
+    return f"{limit.value}, {seconds:g} s"
 
 
 def taken_as_answer(limit: Limit, limits: Limits) -> str:

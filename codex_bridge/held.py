@@ -161,7 +161,7 @@ def summarised(thread: OpenThread, *, remembers: bool) -> None:
         # It says none of it again, save what is new to the turn that begins with the compaction (measured).
         said, thread.edits = of_round(said, thread.context_round), frozenset()
         thread.context_round += 1
-    thread.holds = replace(began, heard=thread.holds.heard, said=said)
+    thread.holds = replace(began, heard=thread.holds.heard, said=said, ended=thread.holds.ended)
 
 
 def taken_back(thread: OpenThread, before: Holds, rules: str | None) -> None:

@@ -93,6 +93,7 @@ LANE_OF: Final[Mapping[LayerName, Lane]] = MappingProxyType(
         LayerName.HEARTBEAT_POINTER: Lane.TURN_DEVELOPER,
         LayerName.BOOTSTRAP: Lane.TURN_CONTEXT,
         LayerName.MEMORY: Lane.TURN_CONTEXT,
+        LayerName.LAST_TURN: Lane.TURN_ADDED,
         LayerName.REFRESH: Lane.TURN_ONCE,
         LayerName.LEFT_OUT: Lane.TURN_QUOTED,
         LayerName.HISTORY: Lane.TURN_QUOTED,
@@ -158,6 +159,7 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
     {
         LayerName.HEARTBEAT_GUIDANCE: "20_heartbeat",
         LayerName.CRON_GUIDANCE: "20_schedule",
+        LayerName.LAST_TURN: "22_last_turn",
         LayerName.GROUP: "25_group",
         LayerName.SOUL: "31_soul",
         LayerName.IDENTITY: "32_identity",
@@ -343,6 +345,7 @@ def plan(
     placed = (*fixed.placed, *last)
     return replace(
         fixed,
+        turn_added={**fixed.turn_added, **_turn_added(_in(last, Lane.TURN_ADDED))},
         turn_named={**fixed.turn_named, **_turn_named(_in(last, Lane.TURN_NAMED))},
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
         turn_quoted=_turn_quoted(last),
@@ -376,7 +379,14 @@ def plan_join(layers: Iterable[Layer]) -> JoinPlan:
 
 
 _OF_ONE_TURN: Final = frozenset(
-    {LayerName.SENDER, LayerName.LEFT_OUT, LayerName.HISTORY, LayerName.QUOTES, LayerName.USER_TEXT}
+    {
+        LayerName.LAST_TURN,
+        LayerName.SENDER,
+        LayerName.LEFT_OUT,
+        LayerName.HISTORY,
+        LayerName.QUOTES,
+        LayerName.USER_TEXT,
+    }
 )
 
 

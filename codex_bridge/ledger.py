@@ -139,6 +139,8 @@ class TurnLedger:
         self._usage_of_subagents = Usage()
         self.ends_by: EndedBy | None = None
         """Why the turn is being interrupted, if it is."""
+        self.interrupted = False
+        """Whether Codex says that it was."""
         self._given_up = ""
         self._why = Failure.OTHER
         self._counts_as_answer = False
@@ -424,6 +426,7 @@ class TurnLedger:
     def _over(self, turn: Turn) -> list[TurnEvent]:
         match turn.status:
             case "interrupted":
+                self.interrupted = True
                 return self._stopped()
             case "failed":
                 self.error, self.summary_failed = turn.error, self._compacting

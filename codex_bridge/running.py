@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from codex_bridge.aftermath import told_of
 from codex_bridge.at_work import AtWork
 from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.client import CALL_DEADLINE
@@ -304,7 +305,8 @@ class Running:
         turn.thread = thread.opened
         capabilities, model = connection.server.capabilities, turn.request.model or thread.opened.model
         hears, takes = capabilities.honours_mode_text(model), capabilities.takes_context
-        if not hears or not takes:
+        said_so_far, turn.aftermath = turn.aftermath, told_of(thread.holds.ended)
+        if not hears or not takes or turn.aftermath != said_so_far:
             turn.route(copied=turn.lanes.copied, hears_mode=hears, takes_context=takes)
         trigger = turn.request.trigger
         turn.lanes = with_chat(turn.lanes, thread, trigger)

@@ -4,13 +4,15 @@ What fits is said by `compatibility.decide`, what a refusal means by `failures`;
 """
 
 import logging
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import anyio
 
+from codex_bridge.aftermath import after_restart, left_by
 from codex_bridge.compatibility import UNKNOWN, Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError, ThreadBusyError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
@@ -36,7 +38,7 @@ from harness.projection import project
 from harness.store.bindings import Bindings
 from harness.store.bound import Basis, Binding, Holds
 from harness.store.transcript import Occasion, Spoken
-from harness.turns import Notice, Outcome, Trigger
+from harness.turns import Notice, Outcome, Trigger, TurnResult
 from harness.units import utf16_units
 
 logger = logging.getLogger(__name__)
@@ -71,16 +73,25 @@ class Threads:
         settings: What a thread may do.
         login: The command that signs the home in.
         provider: The model provider's id; empty for the one that the home is signed in to.
+        now: The time, in Unix seconds.
     """
 
     def __init__(
-        self, bindings: Bindings, backend: str, settings: ThreadSettings, *, login: str, provider: str = ""
+        self,
+        bindings: Bindings,
+        backend: str,
+        settings: ThreadSettings,
+        *,
+        login: str,
+        provider: str = "",
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._login = login
         self._bindings = bindings
         self._backend = backend
         self._settings = settings
         self._provider = provider
+        self._now = now
         self._forgotten: dict[str, int] = {}
         """How often each conversation was forgotten. What began before the last time brings no thread back."""
         self._cleared: dict[str, int] = {}
@@ -91,6 +102,8 @@ class Threads:
         """The threads of the turns that run."""
         self._outgrown: dict[str, str] = {}
         """Why conversations lost their thread, of those whose next turn has yet to say so."""
+        self._ended: dict[str, str] = {}
+        """How the last turn was ended of conversations whose server was gone by then."""
         self._ailing = False
         """Whether the store failed when it was last to keep something."""
         self._untold = ""
@@ -124,6 +137,7 @@ class Threads:
         if thread is None:
             return
         if not turn.apart and turn.buffer.result is not None:
+            self._note_end(turn, turn.buffer.result, thread)
             await self._remember(connection, turn, thread)
             thread.has_history = True
             if turn.outgrown and not turn.aside:
@@ -226,6 +240,8 @@ class Threads:
         try:
             if connection is None or connection.threads.get(key) is not thread:
                 # A thread that did not last, or a server that is gone: nobody knows what it has written down.
+                if turn.buffer.result is not None and turn.buffer.result.turn and not (turn.aside or turn.compacts):
+                    self._ended[key] = thread.holds.ended
                 if spoken is not None:
                     await self._bindings.mirror(key, replace(spoken, conversation=""))
             elif spoken is not None:
@@ -242,6 +258,15 @@ class Threads:
                 await self.store(connection, key)
         except StoreError as error:
             self._ail(error)
+
+    def _note_end(self, turn: CodexTurn, result: TurnResult, thread: OpenThread) -> None:
+        """Have the next turn of the conversation told how this one was really ended."""
+        if turn.vanished or turn.aside or turn.compacts:
+            return  # nothing of it is there, or nothing that was said
+        interrupted = turn.ledger is not None and turn.ledger.interrupted
+        ended = left_by(result, at=self._now(), limit=turn.limit, interrupted=interrupted)
+        if ended is not None and ended != thread.holds.ended:
+            thread.holds = replace(thread.holds, ended=ended)
 
     def summarised(self, connection: Connection, session_key: str) -> None:
         """A summary took the place of the conversation, the quoted files in it too: the next turn quotes them anew."""
@@ -373,6 +398,7 @@ class Threads:
         if words:
             self._cleared[session_key] = begun
         self._stale[session_key] = words or self._stale.get(session_key, False)
+        self._ended.pop(session_key, None)
         self._outgrown.pop(session_key, None)
         thread = connection.threads.pop(session_key, None) if connection is not None else None
         if connection is not None and thread is not None:
@@ -474,7 +500,8 @@ class Threads:
         """A thread from an earlier process that is loaded again."""
         basis = _known(bound.basis, self._basis(opened, connection, turn))
         began = replace(holds_of(turn.lanes), context="", tools=bound.holds.tools)
-        holds = await self._really_held(bound, opened.thread, turn)
+        ended = await self._really_ended(bound, opened.thread, connection, turn)
+        holds = replace(await self._really_held(bound, opened.thread, turn), ended=ended)
         # A store of before does not know what the conversation was told of the texts: most likely what holds now.
         thread = OpenThread(
             opened,
@@ -486,6 +513,18 @@ class Threads:
             room=doc_room(turn.lanes),
         )
         return self._opened(thread, connection, turn)
+
+    async def _really_ended(self, bound: Binding, thread: Thread, connection: Connection, turn: CodexTurn) -> str:
+        """How the last turn of a thread that is loaded again was ended; one that broke off may be noted nowhere yet."""
+        from codex_bridge.probe import last_turn  # only a thread that is loaded again needs it
+
+        ended = self._ended.pop(turn.key, bound.holds.ended)
+        try:
+            last = await last_turn(connection.server.client, thread.id)
+        except CodexError as error:
+            logger.warning("how the last turn of %s ended: %s", thread.id, error)
+            return ended
+        return after_restart(ended, last, at=self._now())
 
     async def _really_held(self, bound: Binding, thread: Thread, turn: CodexTurn) -> Holds:
         """What a thread that is loaded again was told, by what Codex has written down.

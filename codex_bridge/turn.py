@@ -65,6 +65,8 @@ class CodexTurn:
         """Of turns with the same key, one runs at a time, and all run on one thread."""
         self.history: Layer | None = None
         """What was said before and the thread does not know; None when it knows everything."""
+        self.aftermath: Layer | None = None
+        """How the turn before was really ended, where this one has to say so."""
         self.route(copied=not reads_rules or is_overridden(request.workspace))
         self.sent: list[SentRequest] = []
         """The thread and turn requests of this turn, as they went out."""
@@ -100,6 +102,8 @@ class CodexTurn:
         """Its server is gone, and how it ended is being looked up."""
         self.stopped: EndedBy | None = None
         """Who asked for the end, if anybody did."""
+        self.limit = ""
+        """Which deadline ended it, in words; empty for none."""
         self.buffer = EventBuffer()
         self.scope = anyio.CancelScope()
         self.calls: set[anyio.CancelScope] = set()
@@ -112,8 +116,8 @@ class CodexTurn:
     def route(self, *, copied: bool, hears_mode: bool = True, takes_context: bool = True) -> None:
         """Plan anew which layer travels where, see `lanes.plan`."""
         composition = self.request.composition
-        if self.history is not None:
-            composition = Composition((*composition.layers, self.history), composition.left_out)
+        if added := tuple(layer for layer in (self.aftermath, self.history) if layer is not None):
+            composition = Composition((*composition.layers, *added), composition.left_out)
         self.lanes = plan(
             composition,
             self._standing,

@@ -10,7 +10,7 @@ from typing import Final
 
 from anyio.abc import TaskGroup
 
-from codex_bridge.deadlines import PROBED, Limit, Limits, Watch, over, taken_as_answer
+from codex_bridge.deadlines import PROBED, Limit, Limits, Watch, named, over, taken_as_answer
 from codex_bridge.errors import CodexError
 from codex_bridge.ledger import State
 from codex_bridge.servers import Servers
@@ -127,6 +127,8 @@ class Watching:
     async def _over(self, turn: CodexTurn, watch: Watch, limit: Limit) -> None:
         try:
             idle = False
+            if turn.adrift and limit in PROBED:
+                return  # no server has it, and whoever looks up what became of it ends it
             if limit in PROBED:
                 before = watch.due()
                 idle = await self._is_idle(turn, watch)
@@ -163,7 +165,7 @@ class Watching:
         return True
 
     async def _end(self, turn: CodexTurn, watch: Watch, limit: Limit, *, idle: bool) -> None:
-        turn.stopped = EndedBy.DEADLINE
+        turn.stopped, turn.limit = EndedBy.DEADLINE, named(limit, watch, self._limits)
         ledger = turn.ledger
         if ledger is not None and limit in PROBED and watch.has_answer:
             turn.buffer.push(Notice(taken_as_answer(limit, self._limits)))

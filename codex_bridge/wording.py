@@ -1,6 +1,9 @@
 """The sentences that the bridge itself says to a model on Codex. Constants only, so that a change is a diff here."""
 
+from collections.abc import Mapping
 from typing import Final
+
+from harness.turns import EndedBy
 
 RUNTIME: Final = (
     "You run inside a personal agent gateway. The gateway carries messages between you and the person over chat "
@@ -69,6 +72,26 @@ DEVELOPER_CHANGED: Final = (
 OVER: Final = "What was said under this name holds no longer."
 """Takes the place of an entry that has ended: one that is merely left out stays in the history as it was."""
 CUT: Final = "[cut here: the text is too long]"
+
+ENDED: Final = (
+    "At {when} the turn before this one was ended {how}. The person did not interrupt it, whatever else this "
+    "conversation says of its end. What it had begun may be unfinished."
+)
+"""Codex itself blames the person for every turn that is interrupted, so the next one hears what really happened."""
+BROKE_OFF: Final = (
+    "At {when} the gateway found that the turn before this one had broken off, because the gateway or its Codex had "
+    "stopped running in the middle of it. The person did not interrupt it, whatever else this conversation says of its "
+    "end. What it had begun may be unfinished."
+)
+ANSWER_IN_DOUBT: Final = "The person may not have got an answer."
+HOW: Final[Mapping[EndedBy, str]] = {
+    EndedBy.ITSELF: "by one of its own tools, which had nothing left to do",
+    EndedBy.DEADLINE: "by the gateway's deadline{limit}",
+    EndedBy.GIVEN_WAY: "by the gateway, to make way for a message of the person",
+    EndedBy.SHUTDOWN: "because the gateway was shut down",
+    EndedBy.LOSS: "because its Codex stopped running",
+}
+"""How a turn was ended, by whom."""
 
 GROUP_TITLE: Final = "# The group that you are in"
 GROUP_NAMES: Final = (

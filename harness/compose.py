@@ -37,6 +37,7 @@ ORDER: Final = (
     LayerName.HEARTBEAT_POINTER,
     LayerName.BOOTSTRAP,
     LayerName.MEMORY,
+    LayerName.LAST_TURN,
     LayerName.REFRESH,
     LayerName.SENDER,
     LayerName.LEFT_OUT,

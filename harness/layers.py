@@ -36,6 +36,8 @@ class LayerName(StrEnum):
     CRON_GUIDANCE = "gateway/cron-guidance"
     CUTS = "gateway/cut-files"
     """That some files are shown in part."""
+    LAST_TURN = "gateway/last-turn"
+    """How the turn before was really ended, where the backend itself says something else."""
     REFRESH = "gateway/after-compaction"
     """What holds still, for a conversation that was just compacted."""
     GROUP = "gateway/group"

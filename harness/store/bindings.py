@@ -20,7 +20,9 @@ from harness.store.transcript import Spoken, TranscriptLimits, append, correct, 
 
 logger = logging.getLogger(__name__)
 
-_COLUMNS: Final = "conversation, carried, rules, developer, tools, heard, said, cwd, model, provider, account, loading"
+_COLUMNS: Final = (
+    "conversation, carried, rules, developer, tools, heard, said, ended, cwd, model, provider, account, loading"
+)
 
 _PASSING: Final = frozenset(
     {errno.EACCES, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EPERM, errno.EROFS}
@@ -274,8 +276,8 @@ def listed(path: Path) -> list[Listed]:
 
 
 def _binding(backend: str, session_key: str, row: tuple[object, ...]) -> Binding:
-    conversation, carried, rules, developer, tools, heard, said, *basis = map(str, row)
-    holds = Holds(carried, rules, developer, tools, int(heard), said)
+    conversation, carried, rules, developer, tools, heard, said, ended, *basis = map(str, row)
+    holds = Holds(carried, rules, developer, tools, int(heard), said, ended)
     return Binding(backend, session_key, conversation, holds, Basis(*basis))
 
 
@@ -283,7 +285,7 @@ def _put(connection: sqlite3.Connection, binding: Binding, *, heard: int | None 
     holds, basis = binding.holds, binding.basis
     connection.execute(
         f"INSERT OR REPLACE INTO bindings (backend, session_key, used_at, {_COLUMNS})"  # noqa: S608 - our own names
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             binding.backend,
             binding.session_key,
@@ -295,6 +297,7 @@ def _put(connection: sqlite3.Connection, binding: Binding, *, heard: int | None 
             holds.tools,
             holds.heard if heard is None else heard,
             holds.said,
+            holds.ended,
             basis.cwd,
             basis.model,
             basis.provider,

@@ -22,6 +22,8 @@ class Holds:
     """The number of the last row of the chat's transcript that it knows."""
     said: str = ""
     """Names, with blanks between, under which it was told what holds until something else is said under them."""
+    ended: str = ""
+    """How its last turn was really ended, for the next one to say; empty for one that came to its end."""
 
 
 @dataclass(frozen=True, slots=True)

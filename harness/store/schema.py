@@ -20,6 +20,7 @@ CREATE TABLE bindings (
     tools TEXT NOT NULL DEFAULT '',
     heard INTEGER NOT NULL DEFAULT 0,
     said TEXT NOT NULL DEFAULT '',
+    ended TEXT NOT NULL DEFAULT '',
     cwd TEXT NOT NULL DEFAULT '',
     model TEXT NOT NULL DEFAULT '',
     provider TEXT NOT NULL DEFAULT '',
@@ -97,12 +98,14 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     ("ALTER TABLE bindings ADD COLUMN said TEXT NOT NULL DEFAULT ''",),
     # 5: what came in, and what became of it.
     (_DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND),
+    # 6: how the last turn of a conversation was really ended.
+    ("ALTER TABLE bindings ADD COLUMN ended TEXT NOT NULL DEFAULT ''",),
 )
 """What brings a store of version N - 1 to version N."""
 _ALL: Final = (_BINDINGS, _TRANSCRIPT, _DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND)
 """What makes a new one."""
 _CHECKS: Final = (
-    "SELECT backend, session_key, conversation, loading, used_at FROM bindings LIMIT 0",
+    "SELECT backend, session_key, conversation, ended, loading, used_at FROM bindings LIMIT 0",
     "SELECT session_key, seq, answered FROM transcript LIMIT 0",
     "SELECT key, lead, owner, steered, settled_at FROM deliveries LIMIT 0",
     "SELECT lead, place, sent_as FROM outbound LIMIT 0",

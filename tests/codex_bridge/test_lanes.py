@@ -489,6 +489,24 @@ def test_what_people_outside_call_a_group_and_themselves_is_data_on_its_way_and_
     assert last["additionalContext"]["gateway_turn_25_group_01"] == {"kind": "application", "value": OVER}
 
 
+def test_how_the_turn_before_ended_is_said_by_the_gateway_once_and_is_over_with_the_next_turn() -> None:
+    words = layer(LayerName.USER_TEXT, "hi")
+    lanes = plan(Composition((words, layer(LayerName.LAST_TURN, "It was cut short.")), ()))
+    text = {"gateway_turn_10_about_01": ADDED_INTRO, "gateway_turn_22_last_turn_01": "It was cut short."}
+    assert (lanes.turn_added, lanes.turn_words, lanes.turn_developer) == (text, ("hi",), None)
+    beside = plan(Composition((layer(LayerName.GROUP, "manners"), words, layer(LayerName.LAST_TURN, "Cut.")), ()))
+    assert [*beside.turn_added] == [
+        "gateway_turn_10_about_01",
+        "gateway_turn_25_group_01",
+        "gateway_turn_22_last_turn_01",
+    ]
+    asked = request(words)
+    sent = turn_start(asked, lanes, OPENED, ThreadSettings(), context_round=2).to_wire()["additionalContext"]
+    assert sent == {f"{key}_r2": {"kind": "application", "value": value} for key, value in text.items()}
+    assert now_said("", lanes.standing, 0) == (" ".join(text), frozenset())
+    assert now_said(" ".join(text), plan(Composition((words,), ())).standing, 0) == ("", frozenset(text))
+
+
 def test_a_model_that_does_not_see_the_mode_gets_each_layer_as_additional_context() -> None:
     layers = (
         layer(LayerName.HEARTBEAT_GUIDANCE, "guidance"),
