@@ -459,6 +459,8 @@ class CodexHarness:
                     self._on_compaction(ledger.thread_id)  # only the end tells of it
                 if result.failure is Failure.CONTEXT:
                     turn.outgrown = told(Trouble.OVERFLOW, self._login)
+                elif result.failure is Failure.IMAGE:
+                    turn.outgrown = result.error  # the picture stays in it, so every turn would fail
                 elif turn.compacts and result.compacted:
                     self._strain.forget(turn.key)
                 else:

@@ -50,6 +50,7 @@ _BROKEN: Final = Kind(Failure.OUTAGE, "The connection to the model provider brok
 _REFUSED_LOGIN: Final = Kind(Failure.LOGIN, "The model provider did not accept the login.")
 _REQUEST: Final = Kind(Failure.REQUEST, "The model provider did not accept the request.")
 _MODEL: Final = Kind(Failure.MODEL, "The model provider does not know this model, or not for this account.")
+_IMAGE: Final = Kind(Failure.IMAGE, "The model provider cannot read a picture in this conversation.")
 OTHER: Final = Kind(Failure.OTHER, "The model could not finish this turn.")
 """What is told where nobody knows."""
 
@@ -181,6 +182,18 @@ _TOO_LONG: Final = (
 )
 """How providers and local servers say that a conversation does not fit, in lower case; Codex passes their words on as
 "other"; 0.171 names `context_length_exceeded` itself."""
+_A_PICTURE: Final = r"\b(?:images?|image_url|image_urls|base64)\b"
+_WRONG: Final = (
+    r"(?:\binvalid|\bmalformed|\bcorrupt|\bunsupported|\bnot (?:a |represent a )?(?:valid|support)|\bonly support"
+    r"|\bsupports? "
+    r"|(?:could not|couldn't|cannot|can't|unable to|fail\w* to) (?:be )?"
+    r"(?:process|decode|read|load|open|parse|fetch|download|identify|accept))"
+)
+_NEAR: Final = r"(?:[^.]|\.(?=\S)){0,60}"
+"""Within a sentence, and not far away."""
+_PICTURE: Final = re.compile(f"{_WRONG}{_NEAR}{_A_PICTURE}|{_A_PICTURE}{_NEAR}{_WRONG}")
+"""How providers and Codex itself say that they cannot take a picture, in lower case (harness reference, 4.6). It stands
+in the history, so every later turn fails by it as well (measured)."""
 _TOO_FAST: Final = ("per minute", "per min", "per day", "rate limit", "rate_limit", "quota")
 """What speaks of tokens in time, and of no window."""
 _VAGUE: Final = frozenset({"", "other", "badRequest"})
@@ -233,9 +246,9 @@ def kind_of(error: TurnError | None) -> Kind:
         return OTHER
     name, status = _info(error)
     by_status = _STATUSES.get(status or 0)
-    if by_status is not None:
-        return by_status
     message = error.message.lower()
+    if by_status is not None:
+        return _IMAGE if by_status is _REQUEST and _PICTURE.search(message) else by_status
     kind = KINDS.get(name)
     if kind is _LIMIT:
         return next((known for words, known in _OF_LIMITS if words in message), _LIMIT)
@@ -243,6 +256,8 @@ def kind_of(error: TurnError | None) -> Kind:
         return kind
     if any(words in message for words in _TOO_LONG) and not any(words in message for words in _TOO_FAST):
         return _CONTEXT
+    if _PICTURE.search(message):
+        return _IMAGE
     of_trouble = _TROUBLES.get(by_words(message))
     found = next((known for words, known in _WORDS if re.search(words, message)), None)
     return of_trouble or found or kind or OTHER

@@ -300,6 +300,8 @@ class Failure(Enum):
     """The provider or the backend did not accept the request."""
     CONTEXT = "context"
     """The conversation does not fit into the model's window."""
+    IMAGE = "image"
+    """The provider cannot read a picture that the conversation holds."""
     LENGTH = "length"
     """The answer is longer than the model says at once."""
     POLICY = "policy"

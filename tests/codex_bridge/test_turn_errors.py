@@ -31,6 +31,26 @@ def status(code: int | None) -> object:
     return {"httpConnectionFailed": {"httpStatusCode": code}}
 
 
+PICTURES = (
+    '{"error":{"message":"The image data you provided does not represent a valid image. Please check your input."}}',
+    '{"error":{"message":"messages.12.content.3: Could not process image","type":"invalid_request_error"}}',
+    """{"error":{"message":"Invalid 'input[5].content[0].image_url'. Expected a base64-encoded data URL."}}""",
+    "Unsupported image type, must be one of png, jpeg, gif, webp.",
+    "This model does not support image inputs.",
+    "No endpoints found that support image input",
+    "image_url is only supported by certain models",
+    "Failed to decode image: unexpected end of file",
+    "The image could not be loaded.",
+    "invalid base64 data",
+)
+NO_PICTURES = (
+    "Failed to generate the image that was asked for.",
+    "The image model is busy.",
+    "An invalid request. Images were not looked at.",
+    "Something else went wrong.",
+)
+
+
 @pytest.mark.parametrize(
     ("info", "message", "failure"),
     [
@@ -70,7 +90,11 @@ def status(code: int | None) -> object:
         ("other", '{"detail":"The \'x\' model is not supported when using Codex with an account."}', Failure.MODEL),
         ("other", '{"error":{"message":"Unsupported parameter","code":"unsupported_parameter"}}', Failure.REQUEST),
         (status(422), "unexpected status 422 Unprocessable Entity: no", Failure.REQUEST),
-        ("badRequest", "Invalid image in your last message. Please remove it and try again.", Failure.REQUEST),
+        ("badRequest", "Invalid image in your last message. Please remove it and try again.", Failure.IMAGE),
+        *(("other", words, Failure.IMAGE) for words in PICTURES),
+        (status(422), "unexpected status 422 Unprocessable Entity: could not process image", Failure.IMAGE),
+        (status(500), "unexpected status 500: could not process image", Failure.OUTAGE),
+        *(("other", words, Failure.OTHER) for words in NO_PICTURES),
         ("cyberPolicy", "no", Failure.POLICY),
         ("other", "failed to write: No space left on device (os error 28)", Failure.DISK),
         ("other", "no", Failure.OTHER),
