@@ -6,7 +6,7 @@ compaction or a failure), estimates the size after a compaction, and puts the wh
 provider says that the conversation is too long. Only a total that grew is a request.
 """
 
-from codex_bridge.wire.notifications import ThreadTokenUsage
+from codex_bridge.wire.notifications import ThreadTokenUsage, TokenCount
 from harness.turns import Usage, UsageCounted
 
 
@@ -18,34 +18,36 @@ class Counting:
     """
 
     def __init__(self, before: ThreadTokenUsage | None = None) -> None:
-        self.last = before
+        self.last: ThreadTokenUsage | None = None
         """The last count of the thread."""
+        self._lasts: dict[int, TokenCount] = {}
+        """What was told last of each total; the totals of a thread grow, so one that comes again is no request."""
         self.usage = Usage()
         """What the turn used."""
-        self.used: int | None = _held(before) if before is not None else None
+        self.used: int | None = None
         """Tokens that the conversation holds; None when that is not known."""
-        self.window = before.model_context_window if before is not None else None
+        self.window: int | None = None
         """Tokens that the model takes in at most; None when nobody says."""
         self._estimated = False
+        if before is not None:
+            self._know(before)
 
     def elsewhere(self, counted: ThreadTokenUsage) -> None:
         """Another turn of the thread was counted, as a resume tells it again: what comes now goes on from there."""
-        self.last, self.used, self.window = counted, _held(counted), counted.model_context_window
+        self._know(counted)
 
     def count(self, counted: ThreadTokenUsage) -> UsageCounted | None:
         """Take in a count of this turn; None when it says nothing new."""
-        before, self.last = self.last, counted
-        total, last = counted.total, counted.last
-        if before is not None and total.total_tokens and total == before.total:
-            if last == before.last:
-                return None
-            self._estimated = True
-        else:
-            self._estimated = False
+        total, last = counted.total.total_tokens, counted.last
+        before = self._lasts.get(total) if total else None
+        if before == last:
+            return None
+        self._estimated = before is not None
+        if before is None:
             self.usage += Usage(
                 last.input_tokens, last.cached_input_tokens, last.output_tokens, last.reasoning_output_tokens
             )
-        self.used, self.window = _held(counted), counted.model_context_window
+        self._know(counted)
         return self._told()
 
     def compacted(self) -> UsageCounted | None:
@@ -54,6 +56,10 @@ class Counting:
             return None
         self.used = None
         return self._told()
+
+    def _know(self, counted: ThreadTokenUsage) -> None:
+        self.last, self.used, self.window = counted, _held(counted), counted.model_context_window
+        self._lasts[counted.total.total_tokens] = counted.last
 
     def _told(self) -> UsageCounted:
         return UsageCounted(self.usage, self.window, self.used)

@@ -377,9 +377,8 @@ class TurnLedger:
     def _item_started(self, item: ItemValue) -> Iterable[TurnEvent]:
         self._said_last = self._answered = False
         match item:
-            case AgentMessageItem(id=item_id, phase=phase):
-                self._messages.setdefault(item_id, Message()).commentary = phase == "commentary"
-                return ()
+            case AgentMessageItem(id=item_id):
+                return self._messages.setdefault(item_id, Message()).begin(item)
             case ReasoningItem():
                 self._thought = True
                 return ()

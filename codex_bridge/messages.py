@@ -26,6 +26,11 @@ class Message:
         """What is known of it."""
         return self.streamed.decode("utf-8", "surrogatepass") if self.whole is None else self.whole
 
+    def begin(self, item: AgentMessageItem) -> list[TurnEvent]:
+        """The message begins, and its phase may be known. Gives what a reader of earlier pieces has to hear."""
+        told, self.commentary = self.text, item.phase == "commentary"
+        return [TextRetracted(item.id), Commentary(item.id, told)] if told and self.commentary else []
+
     def complete(self, item: AgentMessageItem) -> list[TurnEvent]:
         """The message is whole. Gives what a reader of its pieces lacks, or has to take back, to have the same text."""
         told, was_commentary = self.text, self.commentary

@@ -205,7 +205,7 @@ async def test_a_refused_request_fails_with_one_plain_sentence(
         failed = await play.ask("first", number="1")
         after = await play.ask("second", number="2")
     assert (failed.outcome, failed.text) == (Outcome.FAILED, "")
-    assert failed.error == "The model could not finish this turn."
+    assert failed.error == "The model provider did not accept the request."
     assert "no such thing" in failed.detail
     assert after.text == "Now it works."
 
