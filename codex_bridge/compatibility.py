@@ -2,8 +2,9 @@
 
 Pure. The checks stand in the order of the harness reference, 7.2, as far as we have what they compare. Its first, the
 runtime, is for us the account and the provider: the server's version is none, since both pinned versions resume each
-other's threads (measured), and another Codex home is another backend. What is not known of a thread never speaks
-against it.
+other's threads (measured), and another Codex home is another backend. MCP servers, the web search, variables and the
+model are no checks either: a thread takes all of them in when it is loaded (measured, decision 0007). What is not known
+of a thread never speaks against it.
 """
 
 from typing import Final, Literal, TypeAlias

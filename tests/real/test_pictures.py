@@ -7,6 +7,7 @@ from pathlib import Path
 from codex_bridge.binary import CodexBinary
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, HttpError, Reply, say
+from codex_bridge.rpc import JsonObject
 from codex_bridge.threads import MOVES_ON
 from harness.turns import Failure, Outcome
 from tests.support.real import count, notices_of, quoted, stage
@@ -14,7 +15,9 @@ from tests.support.real import count, notices_of, quoted, stage
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-REFUSED = {"error": {"message": "The image data you provided does not represent a valid image.", "type": "invalid"}}
+REFUSED: JsonObject = {
+    "error": {"message": "The image data you provided does not represent a valid image.", "type": "invalid"}
+}
 SENTENCE = "The model provider cannot read a picture in this conversation."
 
 
