@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from codex_bridge.home import Home, StateFolderError, own_home, state_dir, user_codex_home
     from codex_bridge.params import ThreadSettings
+    from codex_bridge.pool import CodexPool, codex_pool
     from codex_bridge.process import Launch
     from codex_bridge.providers import Provider
     from codex_bridge.turn import CodexTurn, SentRequest
@@ -33,6 +34,7 @@ __all__ = [
     "CodexBinary",
     "CodexError",
     "CodexHarness",
+    "CodexPool",
     "CodexSettings",
     "CodexTurn",
     "ConnectError",
@@ -51,6 +53,7 @@ __all__ = [
     "TransportError",
     "UnreadableAnswerError",
     "codex_harness",
+    "codex_pool",
     "find_codex",
     "own_home",
     "state_dir",
@@ -65,6 +68,7 @@ __getattr__ = lazily(
         "CodexBinary": "codex_bridge.binary",
         "CodexError": "codex_bridge.errors",
         "CodexHarness": "codex_bridge.bridge",
+        "CodexPool": "codex_bridge.pool",
         "CodexSettings": "codex_bridge.bridge",
         "CodexTurn": "codex_bridge.turn",
         "ConnectError": "codex_bridge.errors",
@@ -83,6 +87,7 @@ __getattr__ = lazily(
         "TransportError": "codex_bridge.errors",
         "UnreadableAnswerError": "codex_bridge.errors",
         "codex_harness": "codex_bridge.bridge",
+        "codex_pool": "codex_bridge.pool",
         "find_codex": "codex_bridge.binary",
         "own_home": "codex_bridge.home",
         "state_dir": "codex_bridge.home",

@@ -67,6 +67,10 @@ class AtWork:
             thread_id in self.turns or self.commands.any_on(thread_id) or self.children.parent_at(thread_id) is not None
         )
 
+    def owns(self, thread_id: str) -> bool:
+        """Whether a turn of ours, or a subagent of one, is at work on a thread."""
+        return thread_id in self.turns or self.children.parent_at(thread_id) is not None
+
     def lose(self) -> list[CodexTurn]:
         """The server is gone; gives the turns that are lost with it.
 

@@ -26,7 +26,8 @@ from codex_bridge.errors import (
     RpcError,
     TransportError,
 )
-from codex_bridge.failures import Trouble, call_failure, refusal, told
+from codex_bridge.failures import SHUTTING_DOWN, Trouble, call_failure, refusal, told
+from codex_bridge.hosts import Host, Life, Listener
 from codex_bridge.idle import Idle, Rest
 from codex_bridge.lanes import Standing
 from codex_bridge.ledger import State, TurnLedger
@@ -38,7 +39,7 @@ from codex_bridge.replays import Pending, Step, Tried, next_step
 from codex_bridge.restarts import DEADLY, Patience, Suspects
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
-from codex_bridge.servers import Connection, Servers
+from codex_bridge.servers import Servers
 from codex_bridge.sources import Remote
 from codex_bridge.steering import Steering
 from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
@@ -86,6 +87,8 @@ HEARTBEAT_GRACE: Final = 10.0
 COMPACTION_DEADLINE: Final = 300.0
 """Seconds for a summary that somebody asked for, unless the configuration says otherwise. Our choice: a model that
 writes 50 tokens a second needs one minute for a long one, and messages of the chat wait behind it."""
+DRAIN: Final = 10.0
+"""Seconds that running turns have when the gateway shuts down, unless the configuration says otherwise."""
 PLACES_KEY: Final = "agents.defaults.maxConcurrent"
 """Of the configuration, for how many turns run at once."""
 COMPACTION_KEY: Final = "appServer.compactionTimeoutMs"
@@ -119,16 +122,19 @@ class CodexSettings:
     """How often and how soon a server that died is started again."""
     rest: Rest = Rest()
     """When threads are unloaded that nobody uses."""
+    drain: float = DRAIN
+    """Seconds that running turns have when the gateway shuts down."""
 
 
 class CodexHarness:
-    """Runs turns on an app-server of its own; make one with `codex_harness`."""
+    """Runs an agent's turns on the app-server of its home; made by `codex_harness`, or by a `pool.CodexPool`."""
 
     def __init__(
         self,
         settings: CodexSettings,
         bindings: Bindings,
         group: TaskGroup,
+        host: Host,
         now: Callable[[], float],
         clock: Clock,
         limit: TurnLimit | None,
@@ -149,20 +155,13 @@ class CodexHarness:
         self._telling = Telling(self._login, now)
         provider = launch.provider.id if launch and launch.provider else ""
         self._threads = Threads(bindings, backend_of(source), threads, login=self._login, provider=provider, now=now)
-        self._servers = Servers(
-            group,
-            source,
-            settings.agent,
-            on_notification=self._on_notification,
-            on_request=self._on_request,
-            on_loss=self._on_loss,
-            now=now,
-            clock=clock,
-            patience=settings.patience,
-        )
         self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
         self._queues: dict[str, anyio.Lock] = {}
         self._at_work = AtWork(self._telling.tell)
+        listener = Listener(
+            self._on_notification, self._on_request, self._on_loss, self._at_work.owns, lambda: self._at_work.any
+        )
+        self._servers = Servers(host, settings.agent, listener)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
         self._steering = Steering(self._servers, self._threads)
         self._watching = Watching(
@@ -187,6 +186,8 @@ class CodexHarness:
         self._losses = Losses(self._servers, group.start_soon, self._login)
         self._bindings = bindings
         self._unfinished: dict[CodexTurn, None] = {}
+        self._over: anyio.Event | None = None
+        """Set with the end of each turn, for who waits for the last one."""
         self._closed = False
 
     @property
@@ -225,7 +226,7 @@ class CodexHarness:
             compacts=compacts,
         )
         if self._closed:
-            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
+            _fail(turn, SHUTTING_DOWN, Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
         if request.trigger is Trigger.CHAT:
             for other in [each for each in self._unfinished if _in_the_way(each, turn)]:
@@ -331,7 +332,7 @@ class CodexHarness:
         except (CodexError, HarnessError) as error:
             _fail(turn, str(error), call_failure(error))
         except anyio.get_cancelled_exc_class():
-            _fail(turn, "The gateway is shutting down.", Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
+            _fail(turn, SHUTTING_DOWN, Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             raise
         except Exception:
             # The boundary of a turn: whatever breaks here must end this turn and no other.
@@ -339,6 +340,8 @@ class CodexHarness:
             _fail(turn, f"The bridge had an internal error; {THE_LOG}.", Failure.OTHER)
         finally:
             self._unfinished.pop(turn, None)
+            if self._over is not None:
+                self._over.set()
             if not queue.locked():
                 self._queues.pop(turn.key, None)
         if turn.buffer.result is None:  # stopped before Codex knew of it
@@ -379,10 +382,10 @@ class CodexHarness:
 
     # what the server says
 
-    def _on_loss(self, connection: Connection) -> None:
-        error, gone = connection.server.client.lost, self._at_work.lose()
+    def _on_loss(self, life: Life) -> None:
+        error, gone = life.server.client.lost, self._at_work.lose()
         for turn in gone:
-            if not connection.retired and not turn.apart and self._suspects.died_with(turn.key):
+            if not life.retired and not turn.apart and self._suspects.died_with(turn.key):
                 turn.outgrown = DEADLY
             if turn.compacts and turn.ledger is not None:
                 # It may have been done by then, and the next server knows.
@@ -557,19 +560,38 @@ class CodexHarness:
         excerpts, ceiling = turn.request.excerpts, can.tool_result_bytes(model)
         return ceiling if excerpts is None else excerpts.tool_result_units(can.context_tokens(model)), ceiling
 
-    async def leave(self) -> None:
-        """Stop the turns on a server that lives on without us; nobody would hear of them any more."""
-        with anyio.move_on_after(INTERRUPT_DEADLINE, shield=True):
-            async with anyio.create_task_group() as group:
-                for turn in list(self._at_work.turns.values()):
-                    turn.stopped = turn.stopped or EndedBy.SHUTDOWN
-                    group.start_soon(self._stopping.stop, turn)
+    async def drain(self, seconds: float | None = None) -> None:
+        """Take no more turns, and see to the end of those that there are.
+
+        Those that wait end at once as not begun, so that they can be offered again. Those that run may come to their
+        end; after so many seconds they are interrupted. When this returns all have left what they leave in the store.
+
+        Args:
+            seconds: How long the running ones have; None for what the settings say.
+        """
+        self._closed = True
+        for turn in [each for each in self._unfinished if each.watch is None]:
+            turn.stopped = turn.stopped or EndedBy.SHUTDOWN
+            turn.scope.cancel()
+        with anyio.move_on_after(self._settings.drain if seconds is None else seconds):
+            await self._all_over()
+        async with anyio.create_task_group() as group:
+            for turn in tuple(self._unfinished):
+                group.start_soon(self.interrupt, turn, EndedBy.SHUTDOWN)
+            await self._all_over()
+
+    async def _all_over(self) -> None:
+        while self._unfinished:
+            if self._over is None or self._over.is_set():
+                self._over = anyio.Event()
+            await self._over.wait()
 
     def close(self) -> None:
-        """Take no more turns; `codex_harness` calls this at the end of its block."""
+        """Take no more turns, and let go of the server."""
         self._closed = True
         self._watching.close()
         self._idle.close()
+        self._servers.release()
 
 
 def _in_the_way(other: CodexTurn, message: CodexTurn) -> bool:
@@ -591,20 +613,42 @@ async def codex_harness(
 ) -> AsyncGenerator[CodexHarness]:
     """Offer Codex as a backend for as long as the block lasts.
 
-    At its end running turns finish as failed, and the app-server is shut down within a few seconds.
+    At its end turns that run get a short time, see `CodexHarness.drain`, and the app-server is shut down within a few
+    seconds. A block that ends with an error, or is cancelled, does not wait for them.
 
     Args:
         settings: What to run.
         bindings: Where conversations are remembered.
         now: The time in Unix seconds.
-        clock: What the deadlines of turns go by; the running loop by default.
+        clock: What deadlines and pauses go by; the running loop by default.
         limit: How many turns run at once, shared with other harnesses of the gateway; None for as many as come.
     """
+    clock = clock or asyncio.get_running_loop()
     async with beside() as group:
-        harness = CodexHarness(settings, bindings, group, now, clock or asyncio.get_running_loop(), limit)
+        host = Host(group, settings.launch, now, clock, settings.patience)
+        async with leased(settings, bindings, host, now=now, clock=clock, limit=limit) as harness:
+            yield harness
+
+
+@asynccontextmanager
+async def leased(
+    settings: CodexSettings,
+    bindings: Bindings,
+    host: Host,
+    *,
+    now: Callable[[], float],
+    clock: Clock,
+    limit: TurnLimit | None,
+) -> AsyncGenerator[CodexHarness]:
+    """Offer Codex as a backend, on a server that others may share, for as long as the block lasts."""
+    async with beside() as group:
+        harness = CodexHarness(settings, bindings, group, host, now, clock, limit)
         try:
             yield harness
+            await harness.drain()
         finally:
+            # A server that lives on without us goes on with its turns, and nobody would hear of them any more.
+            if isinstance(settings.launch, Remote) or host.leases > 1:
+                with anyio.move_on_after(INTERRUPT_DEADLINE, shield=True):
+                    await harness.drain(0)
             harness.close()
-            if isinstance(settings.launch, Remote):
-                await harness.leave()

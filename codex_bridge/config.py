@@ -132,6 +132,8 @@ class AppServer(Section):
     request_timeout_ms: Annotated[Whole, Field(ge=100)] = 60_000
     compaction_timeout_ms: Annotated[Whole, Field(ge=1_000)] = 300_000
     """Ours: how long a summary that somebody asked for may take; messages of the chat wait for it."""
+    drain_timeout_ms: Annotated[Whole, Field(ge=0)] = 10_000
+    """Ours: how long running turns have when the gateway shuts down."""
     thread_idle_timeout_ms: Annotated[Whole, Field(ge=0)] = 1_800_000
     """Ours: how long a chat may be silent before its thread is unloaded, until its next message; 0 for ever."""
     max_loaded_threads: Annotated[Whole, Field(ge=1)] = 100

@@ -147,6 +147,7 @@ _REFUSALS: Final[tuple[tuple[str, str], ...]] = (
     ("requires experimentalapi", "This Codex does not offer what the bridge needs; update it."),
 )
 """Refusals that say nothing of the conversation, by words in them."""
+SHUTTING_DOWN: Final = "The gateway is shutting down."
 REFUSED: Final = f"Codex refused the request; {THE_LOG}."
 
 

@@ -31,6 +31,7 @@ from enum import Enum
 
 from codex_bridge.counting import Counting
 from codex_bridge.early import Early
+from codex_bridge.failures import SHUTTING_DOWN
 from codex_bridge.joining import Joining
 from codex_bridge.messages import Message, answer_of, retract
 from codex_bridge.telling import Tell
@@ -248,12 +249,16 @@ class TurnLedger:
     ) -> None:
         """The turn is being interrupted, and this is why; the first reason counts.
 
+        One that the gateway's own end cuts short has failed: nobody wanted that, and what was asked for is open.
+
         Args:
             by: Who wants that.
             sentence: What is said of it, when its end is to be a failure.
             failure: The class of that.
             answered: What was said by now is the answer.
         """
+        if by is EndedBy.SHUTDOWN and not sentence:
+            sentence, failure = SHUTTING_DOWN, Failure.SHUTDOWN
         if self.ends_by is None:
             self.ends_by, self._given_up, self._why, self._counts_as_answer = by, sentence, failure, answered
 
@@ -263,6 +268,8 @@ class TurnLedger:
 
     def leave(self, by: EndedBy) -> list[TurnEvent]:
         """Whoever waits for the turn is told its end now, though it is not over: it is yet to be stopped."""
+        if by is EndedBy.SHUTDOWN:
+            return [Finished(self._result(Outcome.FAILED, SHUTTING_DOWN, failure=Failure.SHUTDOWN, by=by))]
         return [Finished(self._result(Outcome.INTERRUPTED, by=by))]
 
     def rest(self, remark: str) -> list[TurnEvent]:

@@ -122,7 +122,7 @@ class Running:
             if turn.outgrown == DEADLY:  # its server died, and its end was found written down
                 turn.outgrown = ""
             if connection is not None:
-                connection.worked = True
+                connection.life.worked = True
         if connection is None or allowed is None or self._at_work.outlasts(turn, result.conversation):
             return
         units = turn.ledger.units if turn.ledger is not None else 0
@@ -267,14 +267,14 @@ class Running:
 
     async def _suspect(self, turn: CodexTurn, connection: Connection | None) -> bool:
         """A server died while it began a turn; tells whether its conversation is to have another thread for that."""
-        if connection is None or connection.retired or turn.apart or not self._suspects.died_with(turn.key):
+        if connection is None or connection.life.retired or turn.apart or not self._suspects.died_with(turn.key):
             return False
         await self._threads.drop(None, turn.key, DEADLY)
         return True
 
     def _has_outlived(self, connection: Connection, turn: CodexTurn) -> str:
         """Why a turn needs another server than this one, which nobody else needs; empty when this one serves."""
-        idle = not self._at_work.any
+        idle = self._servers.idle
         if idle and self._models.replaces(connection.server.capabilities.catalogue):
             return "the vendor has other models now"
         loaded = connection.threads.get(turn.request.session_key)

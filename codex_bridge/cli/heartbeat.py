@@ -4,9 +4,8 @@ Nobody is told anything here: what a gateway would send is printed.
 """
 
 import json
-import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,6 +31,7 @@ from codex_bridge.cli.setup import (
     configured,
     running,
 )
+from codex_bridge.cli.stopping import drained_by_sigterm, until_stopped
 from codex_bridge.cli.tables import console, table
 from codex_bridge.home import agent_dir, state_dir
 from codex_bridge.lanes import HABITS
@@ -129,7 +129,7 @@ def command(
         codex_config=found.codex,
     )
     if watch:
-        anyio.run(_until_stopped, partial(_run, how, root, Teller(settings, as_json=as_json), loopback, model, True))
+        anyio.run(_run, how, root, Teller(settings, as_json=as_json), loopback, model, True)
         return
     told: list[HeartbeatEvent] = []
     teller = Teller(settings, as_json=False) if not as_json else told.append
@@ -404,20 +404,6 @@ def attentive(request: RecordedRequest) -> Action:
     return Reply((CallTool(RESPONSE_TOOL, told),))
 
 
-async def _until_stopped(work: Callable[[], Awaitable[object]]) -> None:
-    """Work until a person or a service manager says stop, also where whoever started us has SIGINT ignored."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as told:
-        async with anyio.create_task_group() as group:
-
-            async def stop() -> None:
-                async for _ in told:
-                    group.cancel_scope.cancel()
-
-            group.start_soon(stop)
-            await work()
-            group.cancel_scope.cancel()
-
-
 async def _run(
     how: Callable[..., AbstractAsyncContextManager[Running]],
     root: Path,
@@ -445,6 +431,8 @@ async def _run(
             seed=seed(),
         )
         if watch:
-            await runner.run()
+            await until_stopped(live.harness, runner.run)
+            return None
         runner.wake(Wake.MANUAL, "asked on the command line")
-        return await runner.attempt()
+        async with drained_by_sigterm(live.harness):
+            return await runner.attempt()

@@ -26,6 +26,7 @@ from codex_bridge.cli.setup import (
     configured,
     running,
 )
+from codex_bridge.cli.stopping import drained_by_sigterm
 from codex_bridge.cli.turn import echo
 from codex_bridge.masking import mask
 from harness.scheduled import Job, JobResult, JobStatus, run_job
@@ -90,4 +91,5 @@ async def _run(
         async def nobody(text: str) -> None:
             """Whoever runs this reads it; no chat is told."""
 
-        return await run_job(live.agent, job, key=f"job:{datetime.now(UTC).isoformat()}", deliver=nobody)
+        async with drained_by_sigterm(live.harness):
+            return await run_job(live.agent, job, key=f"job:{datetime.now(UTC).isoformat()}", deliver=nobody)

@@ -278,6 +278,7 @@ async def running(
         turn_deadline=deadline,
         compaction_deadline=codex_config.app_server.compaction_timeout_ms / 1000,
         limits=codex_config.app_server.limits,
+        drain=codex_config.app_server.drain_timeout_ms / 1000,
         rest=Rest(codex_config.app_server.thread_idle_timeout_ms / 1000, codex_config.app_server.max_loaded_threads),
     )
     folder = private_dir(agent_dir(root, settings.id))

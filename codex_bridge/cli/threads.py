@@ -36,6 +36,7 @@ from codex_bridge.cli.setup import (
 from codex_bridge.cli.tables import console, table
 from codex_bridge.client import ignore_all, refuse_all
 from codex_bridge.home import agent_dir, private_dir, state_dir
+from codex_bridge.hosts import Life
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
 from codex_bridge.masking import mask
@@ -159,7 +160,7 @@ async def _adopt(found: Configured, thread: str, chat: str, codex: Path | None, 
         app_server(source, on_notification=ignore_all, on_request=refuse_all) as server,
     ):
         threads = Threads(bindings, backend_of(source), ThreadSettings(), login=login_of(source, agent))
-        await threads.adopt(Connection(server), chat, thread)
+        await threads.adopt(Connection(Life(server)), chat, thread)
 
 
 async def _compact(

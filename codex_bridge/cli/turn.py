@@ -26,6 +26,7 @@ from codex_bridge.cli.setup import (
     configured,
     running,
 )
+from codex_bridge.cli.stopping import drained_by_sigterm
 from codex_bridge.home import agent_dir
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
@@ -121,7 +122,8 @@ async def _run(
     async with played(how, echo if loopback else None, model=model, root=root) as live:
         turn = await live.agent.receive(message)
         try:
-            return await turn.result() if as_json else await show(turn)
+            async with drained_by_sigterm(live.harness):
+                return await turn.result() if as_json else await show(turn)
         finally:
             if turn.thread is not None:  # it got as far as to be sent
                 LastPrompts(agent_dir(root, live.agent.gatherer.settings.id)).keep(prompt_of(turn, now()))

@@ -70,7 +70,7 @@ async def test_a_server_that_hangs_at_the_start_of_a_thread_is_replaced(
     """Otherwise every turn that follows would wait for it in vain as well."""
     defaults = Client.call.__kwdefaults__
     assert defaults is not None
-    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.1)
+    monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.1)
     first, whole, once = executable(tmp_path, "hanging"), executable(tmp_path, "codex"), tmp_path / "once"
     program = tmp_path / "codex"
     program.write_text(f"#!/bin/sh\nif [ -e '{once}' ]; then exec '{whole}'; fi\ntouch '{once}'\nexec '{first}'\n")

@@ -51,7 +51,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codex_bridge.stopping.INTERRUPT_DEADLINE", 0.3)
-    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.3)
+    monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.3)
 
 
 async def stalled(harness: CodexHarness, course: str = "stall") -> CodexTurn:

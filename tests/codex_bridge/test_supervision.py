@@ -11,10 +11,9 @@ import pytest
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexHarness
-from codex_bridge.client import ignore_all, refuse_all
 from codex_bridge.errors import ConnectionLostError, ServerRestsError
+from codex_bridge.hosts import Host
 from codex_bridge.restarts import Patience
-from codex_bridge.servers import Servers
 from codex_bridge.turn import CodexTurn
 from harness.store.bindings import bindings_at
 from harness.store.bound import Binding
@@ -57,41 +56,31 @@ class Machine:
 
 
 @asynccontextmanager
-async def servers_of(machine: Machine, folder: Path, clock: HandClock) -> AsyncGenerator[Servers]:
+async def host_of(machine: Machine, folder: Path, clock: HandClock) -> AsyncGenerator[Host]:
     source = replace(launch(folder, "codex"), binary=CodexBinary(machine.path, "the test"))
     with anyio.fail_after(LIMIT):
         async with beside() as group:
-            yield Servers(
-                group,
-                source,
-                "main",
-                on_notification=ignore_all,
-                on_request=refuse_all,
-                on_loss=lambda _: None,
-                now=lambda: 0.0,
-                clock=clock,
-                patience=Patience(),
-            )
+            yield Host(group, source, lambda: 0.0, clock, Patience())
 
 
-async def death_of(servers: Servers) -> ConnectionLostError:
+async def death_of(host: Host) -> ConnectionLostError:
     with pytest.raises(ConnectionLostError) as died:
-        await servers.get()
+        await host.get()
     return died.value
 
 
 async def test_a_server_that_dies_at_once_is_started_more_slowly_each_time_and_then_rests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codex_bridge.servers.random", lambda: 0.0)
+    monkeypatch.setattr("codex_bridge.hosts.random", lambda: 0.0)
     machine, clock = Machine(tmp_path), HandClock()
     machine.break_down()
-    async with servers_of(machine, tmp_path, clock) as servers:
-        assert (await death_of(servers)).detail == "Error: the disk is gone"
-        await death_of(servers)
+    async with host_of(machine, tmp_path, clock) as host:
+        assert (await death_of(host)).detail == "Error: the disk is gone"
+        await death_of(host)
         for wait in (0.5, 1.0, 2.0):
             async with anyio.create_task_group() as group:
-                group.start_soon(death_of, servers)
+                group.start_soon(death_of, host)
                 while not clock.pending:
                     await anyio.lowlevel.checkpoint()
                 assert clock.pending == [clock.time() + wait]
@@ -101,7 +90,7 @@ async def test_a_server_that_dies_at_once_is_started_more_slowly_each_time_and_t
         for seconds, rest in ((0, 30), (10, 20)):
             clock.advance(seconds)
             with pytest.raises(ServerRestsError) as rests:
-                await servers.get()
+                await host.get()
             assert (str(rests.value), rests.value.seconds, rests.value.detail) == (
                 "it went away 5 times in a row soon after its start, the last time because it exited with status 3; "
                 f"the next try is in {rest} s",
@@ -111,29 +100,29 @@ async def test_a_server_that_dies_at_once_is_started_more_slowly_each_time_and_t
         assert machine.starts == 5
 
         clock.advance(20)
-        await death_of(servers)
+        await death_of(host)
         with pytest.raises(ServerRestsError, match=r"6 times in a row .* in 60 s"):
-            await servers.get()
+            await host.get()
         machine.repair()
         clock.advance(60)
-        assert (await servers.get()).server.client.lost is None
+        assert (await host.get()).server.client.lost is None
 
 
 async def test_whoever_waits_for_the_next_start_can_give_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("codex_bridge.servers.random", lambda: 0.0)
+    monkeypatch.setattr("codex_bridge.hosts.random", lambda: 0.0)
     machine, clock = Machine(tmp_path), HandClock()
     machine.break_down()
-    async with servers_of(machine, tmp_path, clock) as servers:
-        await death_of(servers)
-        await death_of(servers)
+    async with host_of(machine, tmp_path, clock) as host:
+        await death_of(host)
+        await death_of(host)
         async with anyio.create_task_group() as group:
-            group.start_soon(servers.get)
+            group.start_soon(host.get)
             while not clock.pending:
                 await anyio.lowlevel.checkpoint()
             group.cancel_scope.cancel()
         machine.repair()
         clock.advance(0.5)
-        assert (await servers.get()).server.client.lost is None
+        assert (await host.get()).server.client.lost is None
         assert machine.starts == 3
 
 

@@ -190,7 +190,7 @@ async def test_a_question_that_is_not_answered_counts_as_idle(
 
 
 async def test_an_answer_outlives_the_server_that_has_hung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.2)
     monkeypatch.setattr("codex_bridge.stopping.INTERRUPT_DEADLINE", 0.2)
     clock = HandClock()
     async with harness_on_fake(tmp_path, script="silent", clock=clock, limits=PATIENT) as harness:
@@ -298,7 +298,7 @@ async def test_a_turn_that_waits_for_its_server_ends_at_its_deadline(tmp_path: P
 async def test_a_server_that_answers_nothing_fails_a_turn_with_a_plain_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.2)
     monkeypatch.setattr("tests.support.turns.launch", lambda *where: replace(launch(*where), call_deadline=0.2))
     async with harness_on_fake(tmp_path, script="silent", clock=HandClock()) as harness:
         await harness.start(words("echo hi")).result()

@@ -637,7 +637,7 @@ async def test_a_server_that_died_while_idle_does_not_cost_the_next_message(
 async def test_a_hung_server_is_replaced(
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codex_bridge.servers.PING_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.2)
     monkeypatch.setattr("codex_bridge.stopping.INTERRUPT_DEADLINE", 0.2)
     script = in_turn([Reply((BeginSaying("Begun"), Wait(anyio.Event()))), say("Fine.")])
     async with stage(codex, state, workspace, script) as play:

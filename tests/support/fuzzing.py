@@ -790,13 +790,13 @@ async def _stormy(storm: Storm, folder: Path) -> AsyncGenerator[CodexHarness]:
     patient = storm.strict
     limits = Limits() if patient else Limits(silence=2, after_tool=2, answer=0.5, reconnecting=2, probe=0.5)
     async with AsyncExitStack() as stack:
-        stack.enter_context(patch("codex_bridge.servers.app_server", app_server))
+        stack.enter_context(patch("codex_bridge.hosts.app_server", app_server))
         if not patient:
             for name, seconds in _IMPATIENT.items():
                 stack.enter_context(patch(f"codex_bridge.{name}", seconds))
         store = await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
         yield await stack.enter_async_context(
-            codex_harness(CodexSettings(launch(folder, "codex"), limits=limits), store)
+            codex_harness(CodexSettings(launch(folder, "codex"), limits=limits, drain=0.0), store)
         )
 
 
@@ -804,7 +804,7 @@ _IMPATIENT: Final = {
     "running.START_DEADLINE": 1.0,
     "running.ADOPTION_DEADLINE": 0.5,
     "stopping.INTERRUPT_DEADLINE": 1.0,
-    "servers.PING_DEADLINE": 1.0,
+    "hosts.PING_DEADLINE": 1.0,
 }
 """Seconds where a lie of the server costs the whole time otherwise."""
 

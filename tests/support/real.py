@@ -87,6 +87,7 @@ async def stage(
     heartbeat_grace: float = HEARTBEAT_GRACE,
     now: Callable[[], float] = time.time,
     rest: Rest = Rest(),  # noqa: B008 - frozen
+    drain: float = 0.0,
     compaction_deadline: float = COMPACTION_DEADLINE,
     stated: Stated = NOTHING_STATED,
     turn_deadline: float = TURN_SECONDS,
@@ -107,6 +108,7 @@ async def stage(
                 on_late_subagent=on_late_subagent,
                 heartbeat_grace=heartbeat_grace,
                 rest=rest,
+                drain=drain,
                 compaction_deadline=compaction_deadline,
                 turn_deadline=turn_deadline,
                 limits=limits,

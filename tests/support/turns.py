@@ -44,6 +44,7 @@ async def harness_on_fake(
     patience: Patience = Patience(),  # noqa: B008 - frozen
     limit: TurnLimit | None = None,
     rest: Rest = Rest(),  # noqa: B008 - frozen
+    drain: float = 0.0,
 ) -> AsyncGenerator[CodexHarness]:
     """A harness whose Codex is the fake, or `binary`; everything inside is over within `LIMIT`."""
     start = launch(folder, script)
@@ -52,7 +53,7 @@ async def harness_on_fake(
     with anyio.fail_after(LIMIT):
         async with AsyncExitStack() as stack:
             store = store or await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
-            settings = CodexSettings(start, limits=limits, patience=patience, rest=rest)
+            settings = CodexSettings(start, limits=limits, patience=patience, rest=rest, drain=drain)
             yield await stack.enter_async_context(
                 codex_harness(settings, store, now=lambda: 0.0, clock=clock, limit=limit)
             )
