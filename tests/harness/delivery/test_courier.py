@@ -433,6 +433,28 @@ async def test_the_answers_of_a_chat_keep_their_order_while_the_first_one_is_ret
     assert outbox.texts() == ["First.", "Second."]
 
 
+@pytest.mark.parametrize("ends", ["before", "after"])
+async def test_nothing_of_the_next_answer_is_shown_while_the_one_before_is_retried(tmp_path: Path, ends: str) -> None:
+    clock, outbox, turn = Clock(), RecordingOutbox(before=failing(REFUSED)), Played()
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        courier = here.courier
+        for number, each in (("1", answered("First.")), ("2", turn)):
+            await here.deliveries.admit(inbound(number), running=True)
+            group.start_soon(courier.carry, each, inbound(number))
+            await anyio.wait_all_tasks_blocked()
+        turn.say("Sec")
+        await clock.advance(0.5)
+        assert outbox.seen == []
+        if ends == "before":
+            turn.end("Second.")
+        await clock.advance(1.0)
+        if ends == "after":
+            turn.end("Second.")
+        await clock.advance(1.0)
+    shown = [("1", "First."), ("2", "Sec"), ("2", "Second.")]
+    assert outbox.seen == (shown if ends == "after" else [("1", "First."), ("2", "Second.")])
+
+
 # a store that fails
 
 

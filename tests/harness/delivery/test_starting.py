@@ -10,9 +10,10 @@ import pytest
 
 from harness.delivery.advice import BROKE_OFF, Fate, Found, Looked, Nothing, RunNow
 from harness.delivery.courier import Courier
+from harness.delivery.outbox import NotSentError, Outgoing
 from harness.delivery.starting import open_deliveries, recover, recovering
 from harness.errors import StoreError
-from harness.store.admitted import Admission, Inbound
+from harness.store.admitted import Admission, Inbound, Outbound, Sending
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
@@ -168,6 +169,24 @@ async def test_a_steered_message_of_which_nobody_knows_gets_a_sentence_of_its_ow
         await now.recover()
         assert await now.deliveries.open() == []
     assert [(each.reply_to, each.text) for each in outbox.messages.values()] == [("1", "Done."), ("2", BROKE_OFF)]
+
+
+async def test_a_sentence_that_the_channel_does_not_take_leaves_the_message_open(tmp_path: Path) -> None:
+    outbox = RecordingOutbox()
+    async with start(tmp_path, outbox) as before:
+        await before.deliveries.admit(A, running=True)
+        await before.deliveries.admit(B)
+        await before.deliveries.begin([B.key], A.key, steered=True)
+        await Courier(before.deliveries, outbox).carry(answered("Done."), A)
+
+    def refuse(call: str, outgoing: Outgoing) -> None:
+        raise NotSentError(f"{call} {outgoing.key}: no connection")
+
+    outbox.before = refuse
+    async with start(tmp_path, outbox) as now:
+        await now.recover()
+        (left,) = await now.deliveries.open()
+    assert (left.lead, left.inbound, left.outbound) == (B.key, (B,), (Outbound(B.key, 0, BROKE_OFF, Sending.FAILED),))
 
 
 async def test_looking_changes_nothing(tmp_path: Path) -> None:

@@ -197,6 +197,15 @@ async def test_the_channels_id_of_a_preview_stays_when_its_answer_is_known(tmp_p
     assert (known.state, known.outbound) == (State.ANSWERED, (Outbound(A.key, 0, "Whole.", Sending.SENDING, "m1"),))
 
 
+async def test_that_a_preview_may_have_been_sent_stays_known_when_its_answer_is(tmp_path: Path) -> None:
+    async with ledger(tmp_path) as store:
+        await store.admit(A, running=True)
+        await store.sending(A.key, 1, repeats=1)
+        await store.answer(A.key, {0: "One.", 1: "Two."})
+        (known,) = await store.open()
+    assert known.outbound[1] == Outbound(A.key, 1, "Two.", Sending.SENDING, repeats=1)
+
+
 async def test_settled_messages_are_forgotten_by_number_and_age_and_open_ones_never(tmp_path: Path) -> None:
     at = [0.0]
     async with ledger(tmp_path, DeliveryLimits(settled=3, seconds=50.0), at) as store:
