@@ -221,6 +221,22 @@ async def test_a_turn_that_ended_just_before_the_gateway_died_is_delivered_late(
     assert outbox.texts() == ["Two o'clock."]
 
 
+@pytest.mark.parametrize(
+    ("said", "seen"), [("NO_REPLY", []), ("HEARTBEAT_OK", []), ("NOT yet, I think.", ["NOT yet, I think."])]
+)
+async def test_half_a_token_never_reaches_the_chat_while_the_model_speaks(
+    codex: CodexBinary, state: Path, workspace: Path, said: str, seen: list[str]
+) -> None:
+    """T06."""
+    outbox = RecordingOutbox()
+    script = answering(say(said, pieces=len(said), pause=0.005, phase="final_answer"))
+    async with gateway(codex, state, workspace, script, outbox) as here:
+        await here.receive(WORDS, "1")
+        assert await here.deliveries.open() == []
+    assert outbox.texts() == seen
+    assert all(said.startswith(text) and len(text) > 2 for _, text in outbox.seen)
+
+
 class Shop:
     """A toolbox with one tool."""
 
