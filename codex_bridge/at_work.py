@@ -32,9 +32,9 @@ class AtWork:
         return bool(self.turns) or self.children.any or self.commands.any
 
     def turn_of(self, turn_id: str) -> CodexTurn | None:
-        """The running turn that has this id on the server."""
+        """The running turn that has this id on the server, also while the answer that says so is on its way."""
         turns = self.turns.values()
-        return next((turn for turn in turns if turn.ledger is not None and turn.ledger.turn_id == turn_id), None)
+        return next((turn for turn in turns if turn.ledger is not None and turn.ledger.may_be(turn_id)), None)
 
     def recount(self, thread_id: str, counted: ThreadTokenUsage | None) -> None:
         """A thread went back to where this was its last count."""

@@ -262,6 +262,10 @@ class TurnLedger:
         if self.ends_by is None:
             self.ends_by, self._given_up, self._why, self._counts_as_answer = by, sentence, failure, answered
 
+    def may_be(self, turn_id: str) -> bool:
+        """Whether it is the turn of that id, as far as is known: before the answer, one that began on its thread."""
+        return turn_id == self.turn_id if self._state is not State.OPENING else turn_id in self._early.began
+
     def has_seen(self, turn_id: str) -> bool:
         """Whether a turn of that id began on the thread while this one was followed."""
         return turn_id in self._early.began
@@ -424,8 +428,9 @@ class TurnLedger:
 
     def _last(self, item: ItemValue) -> Iterable[TurnEvent]:
         """An item that comes with the end, most often the last message once more."""
-        if isinstance(item, UserMessageItem):
-            return ()  # it has another id there than before
+        # A message of the person has another id there than before.
+        if isinstance(item, UserMessageItem) or (ItemCompleted, type(item), item.id) in self._seen:
+            return ()
         over = ItemCompleted.model_construct(thread_id=self.thread_id, turn_id=self.turn_id, item=item)
         return self._of_this_turn(over)
 

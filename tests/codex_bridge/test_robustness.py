@@ -20,6 +20,7 @@ from codex_bridge.client import connected
 from codex_bridge.rpc import Answered, Json, Notified, Requested
 from codex_bridge.wire.notifications import Wire, read
 from codex_bridge.wire.requests import TURN_START, TextInput, TurnStartParams
+from harness.asks import ApprovalAsked, AskSettled, Settlement
 from harness.turns import EndedBy, Evidence, Failure, Finished, Notice, Outcome, TextDelta, TurnResult, Usage
 from tests.support.fake_codex import FakeCodex
 from tests.support.fake_server import Script
@@ -214,6 +215,22 @@ async def test_an_approval_that_nobody_can_give_is_declined_and_the_turn_goes_on
     asked = "Codex asked to run `rm -r build`, and nobody could be asked, so the answer was no."
     assert Notice(asked) in events
     assert events[-1] == Finished(answered('{"decision":"decline"}'))
+
+
+@pytest.mark.parametrize(("course", "told"), [("approval", [""]), ("child-asks", ["thr_child"]), ("stale-ask", [])])
+async def test_an_approval_is_told_to_the_turn_that_it_concerns_and_to_no_other(
+    tmp_path: Path, course: str, told: list[str]
+) -> None:
+    """By thread and by turn; what a subagent asks is told to the turn that it works for. Each is declined."""
+    async with harness_on_fake(tmp_path) as harness:
+        turn = harness.start(words(f"{course} ls"))
+        events = [event async for event in turn.events()]
+    asked = [event for event in events if isinstance(event, ApprovalAsked)]
+    settled = [event for event in events if isinstance(event, AskSettled)]
+    assert [event.agent for event in asked] == told
+    assert [(event.ask, event.how) for event in settled] == [(event.ask, Settlement.DECLINED) for event in asked]
+    assert isinstance(last := events[-1], Finished)
+    assert last.result.text == '{"decision":"decline"}'
 
 
 async def test_a_request_that_the_server_repeats_is_answered_once_and_breaks_nothing(tmp_path: Path) -> None:

@@ -192,6 +192,21 @@ def _approval(turn: Running, words: str) -> Iterable[Step]:
     yield Ask("item/commandExecution/requestApproval", params)
 
 
+def _child_asks(turn: Running, words: str) -> Iterable[Step]:
+    """A subagent asks for an approval."""
+    child = Running("thr_child", "turn_child")
+    yield turn.began()
+    begun: JsonObject = {"id": child.turn, "rootTurnId": turn.turn, "status": "inProgress", "items": []}
+    yield Tell("turn/started", {"threadId": child.thread, "turn": begun})
+    yield Ask("item/commandExecution/requestApproval", child.wants_to_run(words))
+
+
+def _stale_ask(turn: Running, words: str) -> Iterable[Step]:
+    """An approval for another turn of the thread."""
+    yield turn.began()
+    yield Ask("item/commandExecution/requestApproval", Running(turn.thread, "turn_0").wants_to_run(words))
+
+
 def _twice(turn: Running, words: str) -> Iterable[Step]:
     """The same request two times under one id, as a server does that replays what is still open."""
     yield turn.began()
@@ -359,6 +374,8 @@ COURSES: Final[dict[str, Course]] = {
     "junk": _junk,
     "stray": _stray,
     "approval": _approval,
+    "child-asks": _child_asks,
+    "stale-ask": _stale_ask,
     "twice": _twice,
 }
 
@@ -478,7 +495,7 @@ class FakeCodex:
                 self._stubborn.add(turn.thread)
             case "unload":
                 self._unloaded.add(turn.thread)
-            case "approval":
+            case "approval" | "child-asks" | "stale-ask":
                 self._asking.append(turn)
             case _:
                 pass
