@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-MOST: Final = 4
-"""Turns at once unless the configuration says otherwise; the original gateway's default."""
+from harness.settings.turns import MOST_TURNS
+
 IN_A_ROW: Final = 3
 """People who are served one after the other while somebody else waits. Our choice: a quarter of a busy gateway."""
 
@@ -45,7 +45,7 @@ class TurnOrder:
         most: How many places there are, one at least.
     """
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MOST_TURNS) -> None:
         self.most = max(1, most)
         self.running = 0
         """How many turns run."""

@@ -22,7 +22,7 @@ from harness.config.section import (
 from harness.settings.agent import DelegationMode, Permission
 from harness.settings.files import ContextInjection, WarningMode
 from harness.settings.memory import ResetAction
-from harness.turn_order import MOST
+from harness.settings.turns import MOST_TURNS
 
 
 class StartupContext(Section):
@@ -170,7 +170,7 @@ class AgentDefaults(AgentOverrides):
     prompt_overlays: PromptOverlays = PromptOverlays.model_construct()
     silent_reply: SilentReply = SilentReply.model_construct()
     timeout_seconds: PositiveNumber | None = None
-    max_concurrent: Annotated[Whole, Field(ge=1), Clamped()] = MOST
+    max_concurrent: Annotated[Whole, Field(ge=1), Clamped()] = MOST_TURNS
     """Turns at once, over all agents; the original takes less than 1 for 1, too."""
     media_max_mb: PositiveNumber | None = None
     image_generation_model: str | ImageGenerationModel | None = None

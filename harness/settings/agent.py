@@ -15,7 +15,7 @@ from harness.settings.heartbeat import ChannelVisibility, HeartbeatSettings
 from harness.settings.memory import MemorySettings, StartupSettings
 from harness.settings.skills import SkillSettings
 from harness.settings.times import TimeSettings
-from harness.turn_order import MOST
+from harness.settings.turns import MOST_TURNS
 
 DelegationMode = Literal["suggest", "prefer"]
 Personality = Literal["friendly", "off"]
@@ -171,7 +171,7 @@ class AgentSettings:
     """None: found from the workspace."""
     models: ModelSettings = field(default_factory=ModelSettings)
     turn_timeout_seconds: float | None = None
-    max_concurrent: int = MOST
+    max_concurrent: int = MOST_TURNS
     """Turns of the gateway at once, those of its other agents among them; see `harness.turn_order`."""
     files: FileSettings = field(default_factory=FileSettings)
     skills: SkillSettings
