@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from codex_bridge.compatibility import InstructionChange
 from codex_bridge.lanes import CHANGED_KEY, NAMED_KEY, JoinPlan, LanePlan, entries
@@ -39,6 +39,9 @@ from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
 from harness.turns import TurnRequest
 from harness.units import utf16_units
+
+if TYPE_CHECKING:
+    from codex_bridge.wire.besides import ThreadForkParams
 
 Opening = TypeVar("Opening", ThreadStartParams, ThreadResumeParams)
 Tiered = TypeVar("Tiered", ThreadStartParams, ThreadResumeParams, TurnStartParams)
@@ -165,6 +168,24 @@ def thread_resume(
         personality="none",
     )
     return _with_tier(params, tier)
+
+
+def thread_fork(thread_id: str, request: TurnRequest, lanes: LanePlan, settings: ThreadSettings) -> "ThreadForkParams":
+    """Parameters of thread/fork: what is opened with goes along as on a resume, and the tools are the thread's own.
+
+    The mode begins anew in a fork: its first turn says the texts of the turn again, which the history holds already.
+    """
+    from codex_bridge.wire.besides import ThreadForkParams  # no turn forks
+
+    return ThreadForkParams(
+        thread_id=thread_id,
+        model=request.model,
+        cwd=workdir_of(request, settings),
+        approval_policy=settings.approval_policy,
+        sandbox=OPENING_SANDBOX,
+        config=thread_config(lanes, settings) | plan_setting(request, settings) | shell_variables(request.environment),
+        developer_instructions=lanes.thread_developer,
+    )
 
 
 def turn_start(

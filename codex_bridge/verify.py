@@ -26,11 +26,11 @@ from codex_bridge.lanes import HABITS, QUOTED_KEY, TURN_KEY
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, say
-from codex_bridge.params import OPENING_SANDBOX, ThreadSettings, thread_config, turn_start
+from codex_bridge.params import ThreadSettings, thread_fork, turn_start
 from codex_bridge.process import Launch
 from codex_bridge.rpc import encode
 from codex_bridge.turn import CodexTurn
-from codex_bridge.wire.besides import THREAD_FORK, ThreadForkParams
+from codex_bridge.wire.besides import THREAD_FORK
 from codex_bridge.wire.requests import TURN_START
 from codex_bridge.wording import RUNTIME, SUBAGENTS, TOOL_MANIFEST
 from harness.agent import Agent
@@ -325,15 +325,7 @@ async def _fork(harness: CodexHarness, turn: CodexTurn, course: "_Course") -> No
         return
     client = (await harness.ready()).client
     request, lanes = turn.request, turn.lanes
-    params = ThreadForkParams(
-        thread_id=turn.thread.thread.id,
-        model=request.model,
-        cwd=str(request.workspace),
-        approval_policy=SETTINGS.approval_policy,
-        sandbox=OPENING_SANDBOX,
-        developer_instructions=lanes.thread_developer,
-        config=thread_config(lanes, SETTINGS),
-    )
+    params = thread_fork(turn.thread.thread.id, request, lanes, SETTINGS)
     course.begin("fork")
     forked = await client.call(THREAD_FORK, params)
     await client.call(TURN_START, turn_start(request, lanes, forked, SETTINGS))

@@ -24,6 +24,7 @@ from codex_bridge.params import (
     now_said,
     of_round,
     saved_by_revert,
+    thread_fork,
     thread_resume,
     thread_start,
     turn_start,
@@ -248,6 +249,15 @@ def test_start_and_resume_hold_the_same_developer_text() -> None:
     }
     assert start == {**shared, "serviceName": "openclaw-codex-bridge"}
     assert resume == {**shared, "threadId": "thread-1", "excludeTurns": True}
+
+
+def test_a_fork_is_opened_as_its_thread_was_and_sends_the_developer_text_again() -> None:
+    settings = ThreadSettings(approval_policy="never")
+    asked = replace(request(*FILES, model="gpt-5.5"), environment={"TIDES_KEY": "k"})
+    lanes = plan(asked.composition)
+    fork = thread_fork("thread-1", asked, lanes, settings).to_wire()
+    resume = thread_resume("thread-1", asked, lanes, settings).to_wire()
+    assert fork == {name: value for name, value in resume.items() if name not in ("personality", "approvalsReviewer")}
 
 
 def test_a_turn_always_names_the_model_and_effort_in_force() -> None:

@@ -23,7 +23,7 @@ from harness.plain import plain_settings
 from harness.settings.agent import ToolSettings
 from harness.settings.excerpts import ExcerptLimits
 from harness.standard_tools import StandardTools
-from harness.toolbox import Toolbox, ToolTurn
+from harness.toolbox import Toolbox, ToolTurn, Without
 from harness.tools import Tool, ToolResult
 from harness.turns import Outcome, PlanChanged, PlanStep, ToolFinished, ToolStarted
 from harness.units import utf16_units
@@ -76,6 +76,35 @@ async def test_with_memory_tools_the_memory_is_pointed_to_and_never_quoted(
     names = {tool["name"] for tool in request.body["tools"] if isinstance(tool, dict) and "name" in tool}  # type: ignore[union-attr]
     assert {"memory_search", "memory_get", "heartbeat_respond"} <= names
     assert turn.sent[0].to_wire()["personality"] == "none"
+
+
+async def test_without_memory_tools_the_memory_is_quoted_once_before_the_words(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """T01 b: in the input, and within the limit of a file."""
+    (workspace / "MEMORY.md").write_text("MEM_M77 The boat is blue.\n" + "It floats. " * 4_000, encoding="utf-8")
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        turn = await play.begin("hi Pell")
+        await turn.result()
+        await play.ask("and now", number="2")
+    first, second = play.model.requests
+    assert [count(request, "MEM_M77") for request in (first, second)] == [1, 1]
+    (quoted,) = (part for part in first.parts() if "MEM_M77" in part.text)
+    context, words = (part["text"] for part in turn.sent[-1].to_wire()["input"])  # type: ignore[index, union-attr, call-overload]
+    assert (quoted.text, words) == (context, "hi Pell")
+    assert 19_000 < utf16_units(quoted.text) < 21_500
+
+
+async def test_one_memory_tool_is_enough_for_a_pointer(
+    codex: CodexBinary, state: Path, workspace: Path, standard: Toolbox
+) -> None:
+    """T01 c."""
+    without = Without(standard, ["memory_search"])
+    async with stage(codex, state, workspace, always(say("Yes.")), toolbox=without) as play:
+        await play.ask("hi Pell")
+    (request,) = play.model.requests
+    assert [count(request, marker) for marker in ("MEM_M77", f"{workspace}/MEMORY.md")] == [0, 1]
+    assert places(request, f"{workspace}/MEMORY.md") == ["mode"]
 
 
 async def test_the_owner_looks_things_up_and_a_group_does_not(
@@ -154,6 +183,36 @@ async def test_a_heartbeat_stays_on_its_turn_and_on_the_same_thread(
     assert [text.count(f"{workspace}/HEARTBEAT.md") for text in texts] == [0, 1, 0]
     assert not any(token in text for text in texts for token in ("HEARTBEAT_OK", "NO_REPLY", "HEART_M66"))
     assert len({tuple(tool.name for tool in turn.request.tools) for turn in turns}) == 1
+
+
+async def test_a_chat_with_nothing_to_say_leaves_the_mode_to_codex_before_and_after_a_heartbeat(
+    codex: CodexBinary, state: Path, tmp_path: Path
+) -> None:
+    """T03: null and never an empty text; without the tool the heartbeat is answered by a token, and names no tool."""
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    script = in_turn([say("A."), say("38 degrees!"), say("B.")])
+    async with stage(codex, state, bare, script) as play:
+        first = await play.begin("a", number="1")
+        await first.result()
+        beat = await play.agent.heartbeat(beat_of("Check.", first), key="b:1")
+        await beat.turn.result()
+        last = await play.begin("b", number="2")
+        await last.result()
+    modes = [turn.sent[-1].to_wire()["collaborationMode"] for turn in (first, beat.turn, last)]
+    texts = [mode["settings"]["developer_instructions"] for mode in modes]  # type: ignore[index, call-overload]
+    assert (texts[0], texts[2]) == (None, None)
+    assert isinstance(texts[1], str)
+    assert "heartbeat_respond" not in texts[1]
+    assert [sent.method for turn in (first, beat.turn, last) for sent in turn.sent] == [
+        "thread/start",
+        *["turn/start"] * 3,
+    ]
+    # The heartbeat stays, as it had something to tell: Codex's own text of the mode takes its guidance's place.
+    said = [part.text for part in play.model.requests[-1].parts() if part.text.startswith("<collaboration_mode>")]
+    assert "# Heartbeat" in said[-2]
+    assert "# Heartbeat" not in said[-1]
+    assert said[-1] != "<collaboration_mode></collaboration_mode>"
 
 
 NOTHING: Json = {"outcome": "no_change", "notify": False, "summary": "All is well."}

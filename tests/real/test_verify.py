@@ -24,6 +24,27 @@ def seen(found: Verification, observer: Observer) -> dict[Row, tuple[str, ...]]:
     return {row: found.cells[row, observer].seen for row in Row}
 
 
+IN_HISTORY = {*PERSONA, Row.MEMORY, Row.QUOTES}
+"""What a forked subagent has only because it has the conversation."""
+
+
+def inherited(found: Verification) -> dict[str, tuple[str, str]]:
+    """What subagents of both kinds were seen to have, as the documentation tells it."""
+    told: dict[str, tuple[str, str]] = {}
+    for row in Row:
+        fresh, forked = (found.cells[row, each].seen for each in (Observer.FRESH, Observer.FORKED))
+        history = "in the history" if forked else "-"
+        told[row.value] = (" ".join(fresh) or "-", history if row in IN_HISTORY else " ".join(forked) or "-")
+    return told
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    """The table of `docs/subagents.md`."""
+    text = (Path(__file__).parents[2] / "docs" / "subagents.md").read_text("utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return {layer: (fresh, forked) for layer, fresh, forked in rows[2:]}
+
+
 @pytest.mark.parametrize(
     ("model", "catalogue", "place"),
     [
@@ -52,6 +73,7 @@ async def test_every_layer_is_seen_where_it_should_be_and_nowhere_else(
     assert seen(found, Observer.FRESH) == {**dict.fromkeys(Row, ()), **shared}
     assert seen(found, Observer.FORKED) == first
     assert len(found.cells) == len(Row) * len(Observer)
+    assert inherited(found) == documented()
 
 
 @pytest.fixture
