@@ -29,27 +29,17 @@ that starts it to its end, and hears every notification of the thread:
 from collections.abc import Iterable
 from enum import Enum
 
-from codex_bridge.counting import Counting
+from codex_bridge.account import Account
 from codex_bridge.early import Early
 from codex_bridge.failures import SHUTTING_DOWN
 from codex_bridge.joining import Joining
-from codex_bridge.messages import Message, answer_of, retract
 from codex_bridge.telling import Tell
-from codex_bridge.wire.items import (
-    AgentMessageItem,
-    CompactionItem,
-    ItemValue,
-    PlanItem,
-    ReasoningItem,
-    UserMessageItem,
-)
 from codex_bridge.wire.notifications import (
     Delta,
     ItemCompleted,
     ItemStarted,
     ModelRerouted,
     PlanUpdated,
-    Stream,
     TerminalUsed,
     ThreadTokenUsage,
     TokenUsageUpdated,
@@ -60,20 +50,12 @@ from codex_bridge.wire.notifications import (
     Wire,
 )
 from codex_bridge.wire.requests import Turn, TurnError
-from codex_bridge.work import Work
 from harness.turns import (
-    Commentary,
     EndedBy,
     Failure,
     Finished,
-    Joined,
     Notice,
     Outcome,
-    PlanChanged,
-    PlanStep,
-    Reasoning,
-    Silence,
-    TextDelta,
     TurnEvent,
     TurnResult,
     Usage,
@@ -118,25 +100,13 @@ class TurnLedger:
         self._adopts = False
         self._gone = False
         """Whether its server is."""
-        self.joining = Joining()
-        """What joins the turn."""
+        self._account = Account(counted)
         self.goes_on = False
         """Words joined the turn that nobody has read when Codex ended it: it needs one more turn of the thread, which
         answers them and begins without words of its own. For the gateway it is the same one. Whoever begins that one
         takes this back."""
-        self._earlier: list[str] = []
-        """Answers to what was said before words came in."""
-        self._messages: dict[str, Message] = {}
-        self._work = Work()
-        self._said_last = False
-        """Whether a whole message is the last thing that happened."""
-        self._answered = False
-        """Whether it is the answer: the model has said so, or its request was over with it."""
-        self._seen: set[tuple[type[ItemStarted | ItemCompleted], type[ItemValue], str]] = set()
-        """What was told of which item, so that a notification which comes twice counts once."""
         self.counted_before = counted
         """The last count of the thread before the turn, where one is known."""
-        self._counting = Counting(counted)
         self._usage_of_subagents = Usage()
         self.ends_by: EndedBy | None = None
         """Why the turn is being interrupted, if it is."""
@@ -145,18 +115,12 @@ class TurnLedger:
         self._given_up = ""
         self._why = Failure.OTHER
         self._counts_as_answer = False
-        self._messages_in = 0
-        self._thought = self._planned = False
-        self._compacted = False
-        self._compacting = False
         self._remark = ""
         self.summarises = False
         """Whether the turn does nothing but put a summary in place of what the thread holds."""
         self.summary_failed = False
         """Whether the turn failed because Codex could not summarise the thread, which it does on its own account too:
         the item begins then, and never completes (measured)."""
-        self.retried = False
-        """Whether Codex tried by itself to ask the model once more."""
         self.error: TurnError | None = None
         """What Codex said of its failure, if it failed it and said something."""
 
@@ -168,12 +132,22 @@ class TurnLedger:
     @property
     def units(self) -> int:
         """About how many UTF-16 units of answers, calls and outputs it added to the conversation."""
-        return self._work.units
+        return self._account.work.units
+
+    @property
+    def joining(self) -> Joining:
+        """What joins the turn."""
+        return self._account.joining
+
+    @property
+    def retried(self) -> bool:
+        """Whether Codex tried by itself to ask the model once more."""
+        return self._account.retried
 
     @property
     def counted(self) -> ThreadTokenUsage | None:
         """The last count of the thread; None when none is known."""
-        return self._counting.last
+        return self._account.counting.last
 
     def accept(self, turn: Turn) -> list[TurnEvent]:
         """The server answered turn/start with this turn, which may even be over by then."""
@@ -202,7 +176,7 @@ class TurnLedger:
         """Take in a notification of this thread, in the order of arrival."""
         if self._state is State.RUNNING:
             if isinstance(wire, Delta):
-                return self._delta(wire) if wire.turn_id == self.turn_id else ()
+                return self._account.piece(wire) if wire.turn_id == self.turn_id else ()
             return self._notified(wire)
         if self._state is State.OPENING:
             self._early.keep(wire)
@@ -213,7 +187,7 @@ class TurnLedger:
     @property
     def sure_of_its_end(self) -> bool:
         """Whether no more has to be known when the connection ends: the answer is whole, or the end was wanted."""
-        return self._answered or self.ends_by is not None
+        return self._account.answered or self.ends_by is not None
 
     def recall(self, turn: Turn) -> list[TurnEvent]:
         """Take in what Codex has written down of the turn, as its server is gone; ends it if it had come to its end."""
@@ -223,14 +197,14 @@ class TurnLedger:
             return events
         if turn.status in ("completed", "failed"):
             return [*events, *self._ended(turn)]
-        return [*events, *(each for item in turn.items for each in self._last(item))]
+        return [*events, *(each for item in turn.items for each in self._account.last(item))]
 
     def lose(self, sentence: str, detail: str = "", failure: Failure = Failure.SERVER) -> list[TurnEvent]:
         """The connection is gone, and with it whatever the turn was doing."""
         self._gone = True
         if self.ends_by is not None:
             return self._stopped()  # also where a server that did not answer any more was closed for it
-        if self._answered:
+        if self._account.answered:
             return self._end(Outcome.ANSWERED)
         return self._end(Outcome.LOST, sentence, detail, failure, by=EndedBy.LOSS)
 
@@ -285,154 +259,30 @@ class TurnLedger:
         """The turn ends without the server's word: it never knew of it, or does not answer."""
         return self._stopped()
 
-    def _delta(self, delta: Delta) -> Iterable[TurnEvent]:
-        match delta.stream:
-            case Stream.MESSAGE:
-                # A piece that comes twice is taken twice: nothing in it tells it from a text that repeats itself. The
-                # whole message, which follows, puts the answer right.
-                message = self._messages.get(delta.item_id)
-                if message is None:
-                    message = self._messages[delta.item_id] = Message()
-                elif message.whole is not None:
-                    return ()
-                message.streamed += delta.text.encode("utf-8", "surrogatepass")
-                if message.commentary:
-                    return (Commentary(delta.item_id, delta.text),)
-                return (TextDelta(delta.item_id, delta.text),)
-            case Stream.COMMAND_OUTPUT:
-                return self._work.print(delta.item_id, delta.text)
-            case Stream.REASONING_SUMMARY | Stream.REASONING:
-                self._thought = True
-                return (Reasoning(delta.item_id, delta.text),)
-            case Stream.PLAN:
-                self._planned = True
-                return (Commentary(delta.item_id, delta.text),)
-
     def _notified(self, wire: Wire) -> Iterable[TurnEvent]:
         match wire:
+            case (
+                ItemStarted() | ItemCompleted() | TokenUsageUpdated() | TurnFailing() | PlanUpdated() | ModelRerouted()
+            ) if wire.turn_id == self.turn_id:
+                return self._account.take(wire)
+            case TokenUsageUpdated(token_usage=counted):
+                self._account.counting.elsewhere(counted)
             case Warned(message=text):
                 return (Notice(text),)
             case TurnBegan(turn=turn):
                 self._early.began[turn.id] = turn
                 self.began = self.began or turn.id == self.turn_id
-                return ()
             case TurnEnded(turn=turn) if turn.id == self.turn_id:
                 return self._ended(turn)
             case TerminalUsed() if wire.turn_id == self.turn_id:
-                self._work.type()
-                return ()
-            case TokenUsageUpdated(token_usage=counted) if wire.turn_id != self.turn_id:
-                self._counting.elsewhere(counted)
-                return ()
-            case (
-                ItemStarted() | ItemCompleted() | TurnFailing() | TokenUsageUpdated() | PlanUpdated() | ModelRerouted()
-            ) if wire.turn_id == self.turn_id:
-                return self._of_this_turn(wire)
+                self._account.work.type()
             case _:
-                return ()
-
-    def _of_this_turn(
-        self, wire: ItemStarted | ItemCompleted | TurnFailing | TokenUsageUpdated | PlanUpdated | ModelRerouted
-    ) -> Iterable[TurnEvent]:
-        if isinstance(wire, ItemStarted | ItemCompleted) and not self._is_news(wire, wire.item):
-            return ()
-        key = self.joining.see(wire)
-        return self._told(wire) if key is None else (*self._joined(key), *self._told(wire))
-
-    def _joined(self, key: str) -> list[TurnEvent]:
-        """Words came in: Codex breaks off what the model was saying, keeps what was whole, and asks it again."""
-        events = retract(self._messages)
-        answered = self._close() if self._answered else ""
-        return [*events, Joined(key, answered)]
-
-    def _close(self) -> str:
-        """What was said until now is an answer of its own; gives it."""
-        answer = answer_of(self._messages.values())
-        self._messages.clear()
-        self._earlier += [answer] if answer else []
-        return answer
-
-    def _told(
-        self, wire: ItemStarted | ItemCompleted | TurnFailing | TokenUsageUpdated | PlanUpdated | ModelRerouted
-    ) -> Iterable[TurnEvent]:
-        match wire:
-            case ItemStarted(item=item):
-                return self._item_started(item)
-            case ItemCompleted(item=item):
-                return self._item_completed(item)
-            case TurnFailing(will_retry=True):
-                self.retried = True
-                self._said_last = self._answered = False
-                return retract(self._messages)
-            case TurnFailing():
-                return ()  # turn/completed brings the same error
-            case TokenUsageUpdated(token_usage=counted):
-                self._answered = self._answered or self._said_last
-                told = self._counting.count(counted)
-                return () if told is None else (told,)
-            case PlanUpdated(plan=steps, explanation=explanation):
-                self._planned = True
-                return (PlanChanged(tuple(PlanStep(each.step, each.status) for each in steps), explanation or ""),)
-            case ModelRerouted(from_model=asked, to_model=answering):
-                return (Notice(f"{answering} answers in place of {asked}."),)
-
-    def _is_news(self, wire: ItemStarted | ItemCompleted, item: ItemValue) -> bool:
-        """Whether this was not told before, and its end neither; an item without an id always is news."""
-        if not item.id:
-            return True
-        told, over = (type(wire), type(item), item.id), (ItemCompleted, type(item), item.id)
-        is_news = told not in self._seen and over not in self._seen
-        self._seen.add(told)
-        return is_news
-
-    def _item_started(self, item: ItemValue) -> Iterable[TurnEvent]:
-        self._said_last = self._answered = False
-        match item:
-            case AgentMessageItem(id=item_id):
-                return self._messages.setdefault(item_id, Message()).begin(item)
-            case ReasoningItem():
-                self._thought = True
-                return ()
-            case PlanItem():
-                self._planned = True
-                return ()
-            case CompactionItem():
-                self._compacting = True
-                return self._work.begin(item)
-            case _:
-                return self._work.begin(item)
-
-    def _item_completed(self, item: ItemValue) -> Iterable[TurnEvent]:
-        self._said_last = self._answered = False
-        match item:
-            case AgentMessageItem(id=item_id, text=text, phase=phase):
-                self._said_last = phase != "commentary" and bool(text.strip())
-                self._answered = self._said_last and phase == "final_answer"
-                self._work.units += len(text)
-                return self._messages.setdefault(item_id, Message()).complete(item)
-            case UserMessageItem():
-                self._messages_in += 1
-                return ()
-            case CompactionItem():
-                self._compacted, self._compacting = True, False
-                unknown = self._counting.compacted()
-                return (*self._work.end(item), *(() if unknown is None else (unknown,)))
-            case ReasoningItem() | PlanItem():
-                return self._item_started(item)
-            case _:
-                return self._work.end(item)
+                pass
+        return ()
 
     def _ended(self, turn: Turn) -> list[TurnEvent]:
-        events = [event for item in turn.items for event in self._last(item)]
+        events = [event for item in turn.items for event in self._account.last(item)]
         return [*events, *self._over(turn)]
-
-    def _last(self, item: ItemValue) -> Iterable[TurnEvent]:
-        """An item that comes with the end, most often the last message once more."""
-        # A message of the person has another id there than before.
-        if isinstance(item, UserMessageItem) or (ItemCompleted, type(item), item.id) in self._seen:
-            return ()
-        over = ItemCompleted.model_construct(thread_id=self.thread_id, turn_id=self.turn_id, item=item)
-        return self._of_this_turn(over)
 
     def _over(self, turn: Turn) -> list[TurnEvent]:
         match turn.status:
@@ -440,18 +290,18 @@ class TurnLedger:
                 self.interrupted = True
                 return self._stopped()
             case "failed":
-                self.error, self.summary_failed = turn.error, self._compacting
+                self.error, self.summary_failed = turn.error, self._account.compacting
                 told = self._tell(turn.error)
                 details = (turn.error.message, turn.error.additional_details) if turn.error else ()
                 detail = "\n".join(each for each in details if each)
                 return self._end(Outcome.FAILED, told.sentence, detail, told.failure, retry_at=told.retry_at)
             case _ if self.joining.unread and self.ends_by is None and not self._gone:
-                self._close()  # nobody has read them, so whatever was said before them was said to its end
+                self._account.close_answer()  # nobody has read them, so what was said before was said to its end
                 self._state, self.turn_id, self.began, self.goes_on = State.OPENING, "", False, True
                 return []
             case _:  # "completed", or a word that a newer server has for an end
-                self._compacted |= self.summarises
-                return self._end(Outcome.ANSWERED if answer_of(self._messages.values()) else Outcome.EMPTY)
+                self._account.compacted |= self.summarises
+                return self._end(Outcome.ANSWERED if self._account.answer else Outcome.EMPTY)
 
     def _stopped(self) -> list[TurnEvent]:
         by = self.ends_by or self._unasked
@@ -464,17 +314,7 @@ class TurnLedger:
     @property
     def said_anything(self) -> bool:
         """Whether a reader was told anything that the agent said, commentary too."""
-        return any(message.text.strip() for message in self._messages.values())
-
-    def _silence(self) -> Silence:
-        """What an answerless turn did."""
-        if self._work.any:
-            return Silence.TOOLS
-        if self._planned:
-            return Silence.PLAN
-        if any(message.commentary and message.text for message in self._messages.values()):
-            return Silence.COMMENTARY
-        return Silence.REASONING if self._thought else Silence.NOTHING
+        return self._account.said_anything
 
     def _end(
         self,
@@ -490,7 +330,7 @@ class TurnLedger:
             return []
         self._state = State.ENDED
         # A command outlives its turn, also one that is interrupted (measured), but not the server.
-        left = self._work.close(goes_on=not self._gone and failure is not Failure.SHUTDOWN)
+        left = self._account.work.close(goes_on=not self._gone and failure is not Failure.SHUTDOWN)
         return [*left, Finished(self._result(outcome, error, detail, failure, by=by, retry_at=retry_at))]
 
     def _result(
@@ -505,21 +345,21 @@ class TurnLedger:
     ) -> TurnResult:
         return TurnResult(
             outcome=outcome,
-            text=answer_of(self._messages.values()),
-            earlier=tuple(self._earlier),
+            text=self._account.answer,
+            earlier=tuple(self._account.earlier),
             error=error,
             detail=detail,
             conversation=self.thread_id,
             turn=self._first_id,
-            usage=self._counting.usage,
+            usage=self._account.counting.usage,
             usage_of_subagents=self._usage_of_subagents,
-            evidence=self._work.evidence(self._messages_in),
-            compacted=self._compacted,
+            evidence=self._account.evidence,
+            compacted=self._account.compacted,
             failure=failure,
             retry_at=retry_at,
             ended_by=by,
             remark=self._remark,
-            silence=self._silence() if outcome is Outcome.EMPTY else None,
-            context_used=self._counting.used,
-            context_window=self._counting.window,
+            silence=self._account.silence if outcome is Outcome.EMPTY else None,
+            context_used=self._account.counting.used,
+            context_window=self._account.counting.window,
         )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codex_bridge import ledger, messages, work
+from codex_bridge import account, ledger, messages, work
 from codex_bridge.cli import login
 from codex_bridge.rpc import Json, JsonObject, Notified
 from codex_bridge.wire import besides
@@ -351,7 +351,7 @@ def test_every_word_that_the_ledger_looks_for_is_one_that_the_models_name() -> N
     models = [*ITEMS.values(), FileUpdate, PatchKind, Turn]
     hints = [hint for model in models for hint in get_type_hints(model, include_extras=True).values()]
     named = {word for hint in hints for word in known_words(hint)}
-    words = words_compared(ledger) | words_compared(messages) | words_compared(work)
+    words = {word for module in (ledger, account, messages, work) for word in words_compared(module)}
     assert words == {"commentary", "final_answer", "declined", "completed", "interrupted", "failed"}
     assert words - named == set()
 
