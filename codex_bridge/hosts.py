@@ -18,6 +18,7 @@ from codex_bridge.client import Client, NotificationHandler, RequestHandler
 from codex_bridge.errors import (
     CallTimeoutError,
     CodexError,
+    ConnectError,
     ConnectionLostError,
     ServerRestsError,
     TransportError,
@@ -221,6 +222,8 @@ class Host:
             attempt.error = error
             if isinstance(error, TransportError | CallTimeoutError):
                 self._died(error, started)
+        except OSError as error:  # of the disk, mostly
+            attempt.error = ConnectError(f"The app-server could not be started: {error.strerror or error}.")
         finally:
             if self.life is life:
                 self.life = None

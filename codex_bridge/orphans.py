@@ -1,19 +1,21 @@
 """Servers that a gateway which died has left behind: noted when they start, ended by whoever starts one next.
 
-A process is known by its id and by when it began: an id alone may be somebody else's by then. One whose gateway lives
-is no orphan. Touches the disk and the system's processes.
+A process is known by its id and by when it began. One whose gateway lives is no orphan. Touches the disk and the
+system's processes.
 """
 
+import logging
 import os
 import signal
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import anyio
 import orjson
 
+from codex_bridge.processes import Session, began, kill_sessions, sessions_of
 from codex_bridge.rpc import Json
 
 ENDING: Final = ".json"
@@ -23,20 +25,7 @@ GRACE: Final = 2.0
 """Seconds that it gets after that, before it is killed."""
 LOOK_AGAIN: Final = 0.02
 
-
-def began(pid: int) -> str:
-    """When a process began, in the system's own words; empty when there is none of that id."""
-    try:
-        # The name, in parentheses, may hold anything; the 20th word after it counts from the start of the machine.
-        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return "" if words[0] == b"Z" else words[19].decode()
-    except (FileNotFoundError, ProcessLookupError, IndexError):
-        if Path("/proc/self/stat").exists():
-            return ""
-    import subprocess  # a system without /proc
-
-    command = ["ps", "-o", "lstart=", "-p", str(pid)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+logger = logging.getLogger("codex_bridge")
 
 
 def note(path: Path, pid: int, files: Sequence[Path] = ()) -> None:
@@ -44,6 +33,20 @@ def note(path: Path, pid: int, files: Sequence[Path] = ()) -> None:
     us = os.getpid()
     text = {"pid": pid, "began": began(pid), "gateway": [us, began(us)], "files": [str(file) for file in files]}
     write_private(path, orjson.dumps(text))
+
+
+@contextmanager
+def noted(folder: Path, pid: int) -> Generator[None]:
+    """Have a server noted in `folder` for as long as the block lasts."""
+    path = folder / f"{os.urandom(4).hex()}{ENDING}"
+    try:
+        note(path, pid)
+    except OSError as error:  # a full disk keeps no server from starting
+        logger.warning("process %d is not noted: %s", pid, error)
+    try:
+        yield
+    finally:
+        forget(path, ())
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -95,7 +98,10 @@ def _read(path: Path) -> tuple[int, str, tuple[int, str], list[Path]] | None:
 
 
 async def _end(pid: int, start: str) -> None:
+    sessions: list[Session] = []
     for sign, seconds in ((signal.SIGTERM, DRAIN), (signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
+        if sign is signal.SIGKILL:
+            sessions = sessions_of(pid)  # what ends by a kill ends none of its commands
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, sign)
         with anyio.move_on_after(seconds):
@@ -105,3 +111,4 @@ async def _end(pid: int, start: str) -> None:
             break
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)  # what it started may live on
+    kill_sessions(sessions)

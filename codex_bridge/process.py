@@ -1,9 +1,10 @@
 """One app-server, from start to handshake: a process of our own, or a server that somebody else runs."""
 
 import json
+import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -14,7 +15,8 @@ from codex_bridge.capabilities import NOTHING_STATED, ServerCapabilities, Stated
 from codex_bridge.catalogue import UNKNOWN, Catalogue, CatalogueMode
 from codex_bridge.catalogue_file import catalogue_for
 from codex_bridge.client import CALL_DEADLINE, Client, Diagnostics, NotificationHandler, RequestHandler, connected
-from codex_bridge.home import LOGIN, Home, child_environment, forget_trust, login_command, private_dir
+from codex_bridge.home import LOGIN, Home, StateFolderError, child_environment, forget_trust, login_command, private_dir
+from codex_bridge.orphans import end_orphans, noted
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import MESSAGE_LIMIT
 from codex_bridge.sources import Listener, Remote
@@ -23,6 +25,8 @@ from codex_bridge.transports.stdio import spawned
 from codex_bridge.versions import ServerVersion, version_of
 from codex_bridge.wire.requests import INITIALIZE, Capabilities, ClientInfo, InitializeParams
 from harness.lean_values import dataclass
+
+logger = logging.getLogger("codex_bridge")
 
 QUIET: Final = (
     # Both reach for the network at every start (protocol reference, section 8).
@@ -54,6 +58,8 @@ UNHEARD: Final = (
 )
 """Notifications that the server is asked to keep to itself: nothing here acts on them, and a short turn sends as many
 of them as of those that we need. A server that does not know a name passes over it."""
+NOTES: Final = "app-servers"
+"""The folder of the notes of servers that run, beside their home."""
 HANDSHAKE_DEADLINE: Final = 15.0
 """Seconds for the answer to initialize; measured are 0.07 to 0.2 from the start of the process."""
 
@@ -86,6 +92,9 @@ class Launch:
     """Names of variables that it is not to see, though it usually would."""
     listener: Listener | None = None
     """How it is to listen; None for a child that we talk to on its stdin and stdout."""
+    notes: Path | None = None
+    """A folder of ours for notes of the servers that run, by which one that outlives its gateway is found; None: beside
+    a home of ours, and no notes of somebody else's."""
 
     def command(self, model_catalogue: Path | None = None) -> list[str]:
         """Program and arguments; with the catalogue that takes the place of the server's own."""
@@ -179,8 +188,10 @@ async def _started(launch: Launch, now: Callable[[], float]) -> AsyncGenerator[t
     known = await catalogue_for(launch.binary, launch.home, launch.catalogue, now, launch.clear_env)
     command, limit = launch.command(known.file), launch.message_limit
     if launch.listener is None:
+        notes = await _notes_of(launch)
         async with spawned(command, env=environment.passed, secrets=environment.secrets, limit=limit) as pipes:
-            yield pipes, pipes.pid, known.catalogue
+            with noted(notes, pipes.pid) if notes is not None else nullcontext():
+                yield pipes, pipes.pid, known.catalogue
         return
     from codex_bridge.transports.listening import listening  # a child on its pipes needs no WebSocket
 
@@ -188,6 +199,21 @@ async def _started(launch: Launch, now: Callable[[], float]) -> AsyncGenerator[t
         command, launch.listener, env=environment.passed, secrets=environment.secrets, limit=limit
     ) as socket:
         yield socket, socket.pid, known.catalogue
+
+
+async def _notes_of(launch: Launch) -> Path | None:
+    """Where the server is to be noted; those of dead gateways that are noted there are ended by then."""
+    folder = launch.notes or (launch.home.path.parent / NOTES if launch.home.owned else None)
+    if folder is None:
+        return None
+    try:
+        private_dir(folder)
+    except StateFolderError as error:
+        logger.warning("%s", error)
+        return None
+    for ended in await end_orphans(folder):
+        logger.warning("process %d, an app-server of a gateway that died, was still there and is ended", ended)
+    return folder
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from codex_bridge.idle import Rest
 from codex_bridge.lanes import HABITS
 from codex_bridge.model_choice import model_choice
 from codex_bridge.params import ThreadSettings
-from codex_bridge.process import Launch, Source
+from codex_bridge.process import NOTES, Launch, Source
 from codex_bridge.providers import Provider
 from codex_bridge.sources import Listener, Remote
 from codex_bridge.turn import CodexTurn
@@ -230,6 +230,7 @@ def launch_of(
         call_deadline=server.request_timeout_ms / 1000,
         clear_env=server.clear_env,
         listener=Listener(endpoint, agent_dir(root, agent) / LISTENERS) if endpoint else None,
+        notes=agent_dir(root, agent) / NOTES,
     )
 
 

@@ -17,6 +17,7 @@ import anyio
 
 from codex_bridge.errors import ConnectError, ConnectionLostError
 from codex_bridge.masking import mask
+from codex_bridge.processes import Session, kill_sessions, sessions_of
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 TAIL_SIZE: Final = 1024
@@ -155,7 +156,10 @@ class Child(asyncio.SubprocessProtocol):
             signs: None only waits.
         """
         with anyio.CancelScope(shield=True):
+            sessions: list[Session] = []
             for sign in (*signs, signal.SIGKILL):
+                if sign is signal.SIGKILL:
+                    sessions = sessions_of(self.pid)  # what ends by a kill ends none of its commands
                 if sign is not None:
                     self.signal(sign)
                 with anyio.move_on_after(GRACE):
@@ -163,6 +167,7 @@ class Child(asyncio.SubprocessProtocol):
                     break
             # The program may be gone while something it started lives on in its group.
             self.signal(signal.SIGKILL)
+            kill_sessions(sessions)
 
     async def lost(self, cause: str) -> ConnectionLostError:
         """What to say of a connection that broke off: how the program ended, or `cause` when it did not."""

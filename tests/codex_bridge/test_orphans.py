@@ -12,7 +12,8 @@ import anyio
 import pytest
 
 from codex_bridge import orphans
-from codex_bridge.orphans import began, end_orphans, forget, note
+from codex_bridge.orphans import end_orphans, forget, note
+from codex_bridge.processes import began
 from tests.support.serving import LIMIT
 
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"

@@ -3,6 +3,8 @@
 With case T09, "transport is boring".
 """
 
+import json
+import os
 import time
 import tracemalloc
 from dataclasses import replace
@@ -23,7 +25,8 @@ from codex_bridge.errors import (
     UnreadableAnswerError,
 )
 from codex_bridge.home import Home
-from codex_bridge.process import QUIET, UNHEARD, Launch, Server, app_server, client_info, handshake
+from codex_bridge.process import NOTES, QUIET, UNHEARD, Launch, Server, app_server, client_info, handshake
+from codex_bridge.processes import began
 from codex_bridge.providers import Provider
 from codex_bridge.rpc import MESSAGE_LIMIT, Json, JsonObject, Junk, Notified, Requested, Stray
 from codex_bridge.transports.child import TAIL_SIZE
@@ -231,3 +234,37 @@ async def test_a_start_up_error_shows_a_kilobyte_of_stderr_without_its_secrets(
     assert error.detail.splitlines()[-1] == ("ERROR key *** refused; header Authorization: Bearer ***; password ***")
     for secret in (KEY, HELD_BACK):
         assert secret not in str(error)
+
+
+async def test_a_server_is_noted_beside_its_home_for_as_long_as_it_runs(tmp_path: Path) -> None:
+    start = launch(tmp_path, "codex")
+    notes = tmp_path / NOTES
+    async with app_server(start, on_notification=ignore_all, on_request=refuse_all) as server:
+        (path,) = notes.iterdir()
+        said = json.loads(path.read_bytes())
+        assert (said["pid"], said["began"]) == (server.pid, began(server.pid))
+        assert said["gateway"] == [os.getpid(), began(os.getpid())]
+        assert (path.stat().st_mode & 0o777, notes.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert list(notes.iterdir()) == []
+
+
+async def test_a_home_of_somebody_else_gets_notes_only_where_they_are_wanted(tmp_path: Path) -> None:
+    start = launch(tmp_path, "codex")
+    theirs = replace(start, home=Home(start.home.path, owned=False))
+    async with app_server(theirs, on_notification=ignore_all, on_request=refuse_all):
+        assert not (tmp_path / NOTES).exists()
+    async with app_server(replace(theirs, notes=tmp_path / "ours"), on_notification=ignore_all, on_request=refuse_all):
+        assert len(list((tmp_path / "ours").iterdir())) == 1
+
+
+async def test_a_note_that_cannot_be_written_keeps_no_server_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("codex_bridge.orphans.write_private", full)
+    start = launch(tmp_path, "codex")
+    async with app_server(start, on_notification=ignore_all, on_request=refuse_all) as server:
+        assert server.client.lost is None
+    assert "No space left on device" in caplog.text

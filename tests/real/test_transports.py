@@ -38,7 +38,7 @@ from harness.agent import Agent
 from harness.gather import Gatherer
 from harness.plain import plain_settings
 from harness.store.bindings import bindings_at
-from harness.turns import Outcome
+from harness.turns import Failure, Outcome
 from tests.support.real import LIMIT, MODEL, Stage, count, notices_of, places
 from tests.support.serving import is_running
 
@@ -55,7 +55,7 @@ async def running(
     """A harness on that server."""
     async with (
         bindings_at(private_dir(state) / "bridge.sqlite") as bindings,
-        codex_harness(CodexSettings(source), bindings) as harness,
+        codex_harness(CodexSettings(source, drain=0.0), bindings) as harness,
     ):
         gatherer = Gatherer(plain_settings(workspace), HABITS)
         yield Stage(model, harness, Agent[CodexTurn](harness, gatherer, model=name), bindings)
@@ -385,7 +385,7 @@ async def test_a_gateway_that_ends_leaves_no_turn_running_on_somebody_elses_serv
             result = await turn.result()
             async with app_server(remote, on_notification=ignore_all, on_request=refuse_all) as server:
                 read: Any = await server.client.raw_call("thread/read", {"threadId": result.conversation})
-    assert (result.outcome, read["thread"]["status"]["type"]) == (Outcome.INTERRUPTED, "idle")
+    assert (result.failure, read["thread"]["status"]["type"]) == (Failure.SHUTDOWN, "idle")
 
 
 async def test_the_wrong_token_is_one_clear_sentence(codex: CodexBinary, state: Path, workspace: Path) -> None:
