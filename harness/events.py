@@ -37,7 +37,8 @@ class EventBuffer:
         self._item = ""
         self._pieces = bytearray()  # UTF-8; as a list, each would take an object ten times its size
         self._news = anyio.Semaphore(0, fast_acquire=True)  # not an event, which would be another one for each wait
-        self._finished = anyio.Event()
+        self._finished: anyio.Event | None = None
+        """Somebody waits for the end."""
         self._result: TurnResult | None = None
         self._waiting = False
         self._taken = False
@@ -65,14 +66,17 @@ class EventBuffer:
             self._events.append(event)
             if isinstance(event, Finished):
                 self._result = event.result
-                self._finished.set()
+                if self._finished is not None:
+                    self._finished.set()
         if self._waiting:
             self._waiting = False
             self._news.release()
 
     async def wait(self) -> TurnResult:
         """Wait for the end of the turn."""
-        await self._finished.wait()
+        if self._result is None:
+            self._finished = self._finished or anyio.Event()
+            await self._finished.wait()
         assert self._result is not None
         return self._result
 
