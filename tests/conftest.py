@@ -7,8 +7,13 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.support.chosen import forget_the_person, header
+
+# The same examples in every run, on a fast machine and on a slow one.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.load_profile("steady")
 
 
 def pytest_configure(config: pytest.Config) -> None:
