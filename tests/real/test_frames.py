@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from codex_bridge.binary import CodexBinary
+from codex_bridge.capabilities import NOTHING_STATED, Stated
 from codex_bridge.catalogue import CatalogueMode
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import always, say
@@ -147,16 +148,33 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="")
 
 
-@pytest.fixture(params=[(MODEL, "auto"), (GPT6, "untouched")], ids=["as the mode", "as additional context"])
+CARRIERS = {
+    "as the mode": (MODEL, "auto", NOTHING_STATED),
+    "as additional context": (GPT6, "untouched", NOTHING_STATED),
+    "in the input": (GPT6, "untouched", Stated(takes_context=False)),
+}
+
+
+@pytest.fixture(params=CARRIERS.values(), ids=CARRIERS)
 def course(request: pytest.FixtureRequest, codex: CodexBinary, state: Path, workspace: Path) -> Iterator[Course]:
-    model, catalogue = request.param
+    model, catalogue, stated = request.param
     mode: CatalogueMode = catalogue
     box, plain = Box(), plain_settings(workspace)
     agent: AgentSettings = replace(plain, files=replace(plain.files, extra_files=("extra/**/*.md",)))
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(
-            stage(codex, state, workspace, always(say("Yes.")), model=model, catalogue=mode, toolbox=box, agent=agent)
+            stage(
+                codex,
+                state,
+                workspace,
+                always(say("Yes.")),
+                model=model,
+                catalogue=mode,
+                toolbox=box,
+                agent=agent,
+                stated=stated,
+            )
         ) as play,
     ):
         yield Course(portal, play, workspace, box)
