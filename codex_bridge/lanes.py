@@ -5,7 +5,7 @@ Pure: a composition in, the text of each field out. Nothing else may put prompt 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -269,6 +269,13 @@ class LanePlan:
     left_out: tuple[LeftOut, ...]
     takes_context: bool = True
     """Whether the server takes additional context."""
+    edits: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Entries of texts that were edited since the thread was loaded, told with this turn or before."""
+
+    @property
+    def mapped(self) -> Mapping[str, str]:
+        """The entries that the server has in its map, and forgets when a request leaves them out."""
+        return {**self.standing, **self.edits}
 
     @property
     def turn_input(self) -> str:

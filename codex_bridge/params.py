@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from codex_bridge.compatibility import InstructionChange
-from codex_bridge.lanes import CHANGED_KEY, NAMED_KEY, JoinPlan, LanePlan, entries
+from codex_bridge.lanes import NAMED_KEY, JoinPlan, LanePlan
 from codex_bridge.lanes import of_chat as chat_names
 from codex_bridge.marks import Mark
 from codex_bridge.masking import MASK
@@ -195,7 +195,6 @@ def turn_start(
     settings: ThreadSettings,
     *,
     with_context: bool = False,
-    changed: Mapping[str, str] = MappingProxyType({}),
     ended: frozenset[str] = frozenset(),
     context_round: int = 0,
     heard: int = 0,
@@ -211,12 +210,11 @@ def turn_start(
         thread: The thread as it was opened.
         settings: What its commands may do.
         with_context: Quote the files of the context block before the words.
-        changed: Texts that took the place of those that the conversation began with, by name.
         ended: Keys of entries of the turn before that hold no longer, as they were said.
         context_round: See `in_round`.
         heard: The number of the last row of the chat's transcript that the thread knows when it has this turn.
     """
-    once = {**entries(CHANGED_KEY, changed), **lanes.turn_once}
+    once = {**lanes.edits, **lanes.turn_once}
     added = {
         **{in_round(key, context_round): text for key, text in lanes.standing.items()},
         **dict.fromkeys(sorted(ended), OVER),
@@ -289,7 +287,7 @@ def turn_steer(
         turn_id: Its running turn.
         context_round: See `in_round`.
     """
-    standing = {**lanes.standing, **joins.named} if lanes.takes_context else joins.named
+    standing = {**lanes.mapped, **joins.named} if lanes.takes_context else joins.named
     context = _entries({in_round(key, context_round): text for key, text in standing.items()})
     context |= {key: ContextEntry(kind="untrusted", value=text) for key, text in joins.quoted.items()}
     texts = [*joins.words]
@@ -312,7 +310,7 @@ def without_words(begun: TurnStartParams, lanes: LanePlan, *, context_round: int
         lanes: Its texts.
         context_round: See `in_round`.
     """
-    standing = lanes.standing if lanes.takes_context else dict[str, str]()
+    standing = lanes.mapped if lanes.takes_context else dict[str, str]()
     given: dict[str, Any] = {name: getattr(begun, name) for name in begun.model_fields_set - _OF_THE_WORDS}
     given["input"] = []
     if context := _entries({in_round(key, context_round): text for key, text in standing.items()}):

@@ -26,7 +26,7 @@ from codex_bridge.held import (
     told,
     with_chat,
 )
-from codex_bridge.lanes import LANE_OF, Lane, breaks_out
+from codex_bridge.lanes import CHANGED_KEY, LANE_OF, Lane, breaks_out, entries
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.replays import Pending, Step
@@ -317,6 +317,7 @@ class Running:
         now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard, said=said)
         changed = changes(thread, now, turn.lanes)
         edits = {**standing_edits(thread, now, turn.lanes), **changed}
+        turn.lanes = replace(turn.lanes, edits=entries(CHANGED_KEY, edits))
         with_context = bool(now.context) and now.context != before.context
         params = turn_start(
             turn.request,
@@ -324,7 +325,6 @@ class Running:
             thread.opened,
             self._settings,
             with_context=with_context,
-            changed=edits,
             ended=ended,
             context_round=thread.context_round,
             heard=turn.heard,

@@ -539,12 +539,12 @@ def test_a_model_that_does_not_see_the_mode_gets_each_layer_as_additional_contex
         key: {"kind": "application", "value": text} for key, text in lanes.turn_added.items()
     }
     calm = plan(Composition((layer(LayerName.SOUL, "dry"),), ()), hears_mode=False)
+    calm = replace(calm, edits={"gateway_changed_rules_01": "new rules"})
     later = turn_start(
         asked,
         calm,
         OPENED,
         ThreadSettings(),
-        changed={"rules": "new rules"},
         ended=frozenset({"gateway_turn_20_heartbeat_01_r1"}),
         context_round=2,
     ).to_wire()

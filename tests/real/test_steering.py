@@ -321,6 +321,33 @@ async def test_who_joins_a_turn_in_a_group_is_named_and_nothing_else_is_said_aga
     assert [count(after, text) for text in (who, '"name": "Orrin"', '"name": "Mo"')] == [1, 2, 2]
 
 
+@pytest.mark.parametrize(("model", "catalogue"), [(MODEL, "auto"), ("gpt-6-sol", "untouched")])
+async def test_what_joins_a_turn_has_no_edited_rules_said_again(
+    codex: CodexBinary, state: Path, workspace: Path, model: str, catalogue: CatalogueMode
+) -> None:
+    """They stand in the server's map as well, which forgets what a steer leaves out."""
+    heard: list[Steered] = []
+
+    def script(request: RecordedRequest) -> Action:
+        return Reply((BeginSaying("Half"), Wait(anyio.Event()))) if request.number == 2 else say("Yes.")
+
+    async with stage(codex, state, workspace, script, model=model, catalogue=catalogue) as play:
+        await play.ask("heron", number="1")
+        (workspace / "AGENTS.md").write_text("AGENTS_NEW Keep answers long.", "utf-8")
+        (workspace / "TOOLS.md").write_text("TOOLS_NEW The printer is called Quill.", "utf-8")
+        turn = await play.begin("osprey", number="2")
+
+        async def join() -> None:
+            said = message("stork", number="3")
+            heard.append(await turn.steer(play.agent.joining(said), said.key))
+
+        await steered_at(turn, lambda event: isinstance(event, TextDelta), join)
+        await play.ask("finch", number="4")
+    assert heard == [Steered.TAKEN]
+    for request in play.model.requests[2:]:
+        assert [count(request, text) for text in ("AGENTS_NEW", "TOOLS_NEW", "SOUL_M22")] == [1, 1, 1]
+
+
 async def test_a_subagent_that_outlives_its_turn_is_stopped_with_the_conversation(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
