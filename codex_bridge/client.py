@@ -143,6 +143,11 @@ class Client:
         return self._transport
 
     @property
+    def deadline(self) -> float:
+        """Seconds for each call that does not say otherwise."""
+        return self._deadline
+
+    @property
     def lost(self) -> TransportError | None:
         """Why the connection is over, or None while it lasts."""
         return self._lost

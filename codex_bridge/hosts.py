@@ -177,12 +177,8 @@ class Host:
 
     async def retire_if_hung(self, life: Life) -> None:
         """Ask something trivial, and close the server when even that is not answered."""
-        try:
-            await life.server.client.call(ACCOUNT_READ, AccountReadParams(), deadline=PING_DEADLINE)
-        except CallTimeoutError:
+        if not await answers(life.server.client):
             await self.retire(life, f"it answers nothing, not even within {PING_DEADLINE:g} s")
-        except CodexError:
-            pass  # it answered, or is gone already
 
     async def _serve(self, attempt: _Attempt) -> None:
         """Keep one app-server for as long as it lives."""
@@ -268,6 +264,17 @@ class Host:
         if len(self._listeners) < 2 or not isinstance(thread_id, str):
             return self._listeners
         return [each for each in self._listeners if each.owns(thread_id)] or self._listeners
+
+
+async def answers(client: Client) -> bool:
+    """Whether a server answers something trivial; also one that is gone by now, which needs nothing more."""
+    try:
+        await client.call(ACCOUNT_READ, AccountReadParams(), deadline=PING_DEADLINE)
+    except CallTimeoutError:
+        return False
+    except CodexError:
+        pass
+    return True
 
 
 async def _until(clock: Clock, when: float) -> None:

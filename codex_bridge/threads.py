@@ -18,6 +18,7 @@ from codex_bridge.errors import AdoptionError, CodexError, RpcError, ThreadBusyE
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
 from codex_bridge.held import OpenThread, Reloaded, after_resume, digest_of, holds_of, rules_of, summarised
 from codex_bridge.lanes import MOST_RULES, LanePlan
+from codex_bridge.opening import open_thread
 from codex_bridge.params import (
     ThreadSettings,
     doc_room,
@@ -641,7 +642,7 @@ class Threads:
             window=connection.server.capabilities.context_tokens(turn.request.model or ""),
         )
         turn.sent.append(SentRequest(THREAD_START.name, without_variables(params)))
-        return await connection.server.client.call(THREAD_START, params)
+        return await open_thread(connection.server.client, THREAD_START, params)
 
     async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened:
         """Load a thread, and try once more when it is busy for the moment."""
@@ -651,12 +652,12 @@ class Threads:
         params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings, window=window)
         turn.sent.append(SentRequest(THREAD_RESUME.name, without_variables(params)))
         try:
-            return await connection.server.client.call(THREAD_RESUME, params)
+            return await open_thread(connection.server.client, THREAD_RESUME, params)
         except RpcError as error:
             if RULES[trouble_of(error)] is not Rule.AGAIN:
                 raise
         await anyio.sleep(BUSY_PAUSE)
-        return await connection.server.client.call(THREAD_RESUME, params)
+        return await open_thread(connection.server.client, THREAD_RESUME, params)
 
 
 _SAID: Final = (LayerName.USER_TEXT, LayerName.QUOTES)

@@ -43,7 +43,7 @@ from harness.heartbeat.survey import INTENT_OF, Busy, Events, Survey, busy_of, s
 from harness.heartbeat.target import Place
 from harness.settings.agent import AgentSettings
 from harness.store.transcript import Occasion, Spoken
-from harness.turns import Notice, Outcome, Reasoning, ToolFinished, TurnRequest, TurnResult, TurnT
+from harness.turns import EndedBy, Notice, Outcome, Reasoning, ToolFinished, TurnRequest, TurnResult, TurnT
 from harness.workspace.names import HEARTBEAT
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Refused
@@ -276,7 +276,7 @@ class HeartbeatRunner(Generic[TurnT]):
         heard = await self._listen(beat)
         # An answer that was given by the tool counts, whatever became of the rest of the turn.
         answered = isinstance(heard.answer, HeartbeatAnswer)
-        if heard.result.outcome is Outcome.INTERRUPTED and not answered and self._busy(place).person:
+        if heard.result.ended_by is EndedBy.GIVEN_WAY and not answered:
             return GaveWay(settings.id, self._now() + SOON)
         if heard.result.outcome not in (Outcome.ANSWERED, Outcome.EMPTY) and not answered:
             return self._failed(ending(heard.result, "heartbeat"), heard.result.detail)

@@ -68,8 +68,6 @@ async def test_a_server_that_hangs_at_the_start_of_a_thread_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise every turn that follows would wait for it in vain as well."""
-    defaults = Client.call.__kwdefaults__
-    assert defaults is not None
     monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.1)
     first, whole, once = executable(tmp_path, "hanging"), executable(tmp_path, "codex"), tmp_path / "once"
     program = tmp_path / "codex"
@@ -77,9 +75,9 @@ async def test_a_server_that_hangs_at_the_start_of_a_thread_is_replaced(
     program.chmod(0o755)
     async with harness_on_fake(tmp_path, binary=program) as harness:
         hung = (await harness.ready()).pid
-        monkeypatch.setitem(defaults, "deadline", 0.3)
-        lost = await harness.start(words("echo")).result()
-        monkeypatch.setitem(defaults, "deadline", LIMIT)
+        with monkeypatch.context() as hasty:
+            hasty.setattr(Client, "deadline", 0.3)
+            lost = await harness.start(words("echo")).result()
         after = await harness.start(words("echo")).result()
         server = harness.server
     assert lost.outcome is Outcome.FAILED

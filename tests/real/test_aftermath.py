@@ -102,6 +102,16 @@ async def test_the_next_turn_hears_once_how_the_one_before_was_really_ended(
     assert [count(request, OVER) for request in (two, three, four)] == [0, 2, 2]
 
 
+async def test_a_summary_in_between_leaves_the_word_to_the_next_turn(play: Play) -> None:
+    async with play.stage() as here:
+        turn = await play.end(here, EndedBy.DEADLINE)
+        done = await (await here.agent.compact(turn.request.session_key)).result()
+        await here.ask("two", number="2")
+    _, told, _ = TOLD[0]
+    assert done.compacted
+    assert count(here.model.requests[-1], told) == 1
+
+
 async def test_a_person_who_stops_a_turn_needs_no_word_of_ours(play: Play) -> None:
     async with play.stage() as here:
         await play.end(here, EndedBy.PERSON)
@@ -139,14 +149,14 @@ async def test_a_person_who_stops_a_turn_needs_no_word_of_ours_after_a_restart_e
 
 
 async def test_a_turn_that_ended_with_its_gateway_is_told_of(play: Play) -> None:
-    """The end of the block closes the server while the turn runs, and that notes an interruption by the user."""
+    """It is stopped as the gateway goes down, which Codex notes as an interruption by the user."""
     async with play.stage() as here:
         await here.begin("wait")
         await here.model.next_request()
     async with play.stage() as later:
         await later.ask("two", number="2")
     last = later.model.requests[-1]
-    assert (count(last, BLAME), count(last, BROKEN), count(last, NOTE)) == (1, 1, 1)
+    assert (count(last, BLAME), count(last, ended("because the gateway was shut down")), count(last, NOTE)) == (1, 1, 1)
 
 
 async def test_a_turn_of_a_gateway_that_died_is_told_of(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ from harness.plain import plain_settings
 from harness.store.transcript import Occasion, Spoken
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool
-from harness.turns import Notice, Outcome, Reasoning, ToolFinished, Trigger, TurnEvent, TurnRequest, TurnResult
+from harness.turns import EndedBy, Notice, Outcome, Reasoning, ToolFinished, Trigger, TurnEvent, TurnRequest, TurnResult
 
 NOON = datetime(2026, 3, 2, 12, 0, 0, tzinfo=UTC)
 EVERY = timedelta(minutes=30)
@@ -613,7 +613,8 @@ async def test_too_many_wakes_in_a_minute_wait_and_a_person_does_not(tmp_path: P
 
 async def test_a_heartbeat_gives_way_to_a_person_and_comes_back(tmp_path: Path) -> None:
     """Spec 2."""
-    stage = Stage(tmp_path, replace(OK, outcome=Outcome.INTERRUPTED), file=TASKS)
+    gone = replace(OK, outcome=Outcome.INTERRUPTED, ended_by=EndedBy.GIVEN_WAY)
+    stage = Stage(tmp_path, gone, file=TASKS)
     stage.backend.on_start = lambda: stage.running.append(request())
     stage.at(EVERY + SOON, stage.running.clear)
     events = await stage.run(EVERY + timedelta(minutes=2))
