@@ -53,6 +53,7 @@ class Watching:
         self._stopping = stopping
         self._limits = limits
         self._clock = clock
+        self._time = clock.time
         self._on_thread = on_thread
         self._turns: dict[CodexTurn, Watch] = {}
         self._timer: Timer | None = None
@@ -80,8 +81,9 @@ class Watching:
 
     def see(self, turn: CodexTurn, wire: Wire) -> None:
         """Codex said something of the thread that a turn runs on, and its ledger has taken it in."""
-        if turn.watch is not None and turn.ledger is not None:
-            turn.watch.see(wire, turn.ledger.turn_id, self._clock.time())
+        watch, ledger = turn.watch, turn.ledger
+        if watch is not None and ledger is not None:
+            watch.see(wire, ledger.turn_id, self._time())
 
     def ask(self, turn: CodexTurn) -> None:
         """Codex waits for something that it has asked for in a turn."""

@@ -10,6 +10,7 @@ import pytest
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.deadlines import Limits
 from codex_bridge.idle import Rest
+from codex_bridge.process import Launch
 from codex_bridge.turn import CodexTurn
 from harness.compaction import Summary, compaction_of
 from harness.turns import Command, EndedBy, Evidence, Failure, Notice, Outcome, TurnResult
@@ -189,6 +190,22 @@ async def test_a_question_that_is_not_answered_counts_as_idle(
     assert (after.text, after.conversation) == ("And now?", "thr_1")
 
 
+async def test_an_interrupt_that_is_not_answered_holds_no_answer_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T07: it is sent once, and its answer is not waited for without limit."""
+    monkeypatch.setattr("codex_bridge.stopping.INTERRUPT_DEADLINE", 0.2)
+    clock = HandClock()
+    async with harness_on_fake(tmp_path, script="silent", clock=clock) as harness:
+        play = await quiet(harness, clock, "deaf silent run say")
+        clock.advance(10)
+        ended, told = await play.ended()
+        after, interrupts = await play.next_message(), await play.asked("turn/interrupt")
+
+    assert (ended, told) == (result(Outcome.ANSWERED, "Two files.", evidence=ACTED), [TAKEN])
+    assert (after.text, after.conversation, interrupts) == ("And now?", "thr_1", 1)
+
+
 async def test_an_answer_outlives_the_server_that_has_hung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.2)
     monkeypatch.setattr("codex_bridge.stopping.INTERRUPT_DEADLINE", 0.2)
@@ -299,7 +316,11 @@ async def test_a_server_that_answers_nothing_fails_a_turn_with_a_plain_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("codex_bridge.hosts.PING_DEADLINE", 0.2)
-    monkeypatch.setattr("tests.support.turns.launch", lambda *where: replace(launch(*where), call_deadline=0.2))
+
+    def impatient(folder: Path, script: str) -> Launch:
+        return replace(launch(folder, script), call_deadline=0.2)
+
+    monkeypatch.setattr("tests.support.turns.launch", impatient)
     async with harness_on_fake(tmp_path, script="silent", clock=HandClock()) as harness:
         await harness.start(words("echo hi")).result()
         hung = harness.start(words("hung silent begin", chat="b"))

@@ -11,9 +11,10 @@ from codex_bridge.rpc import Event, Json, JsonObject, Requested
 from tests.support.fake_codex import COURSES, Course, FakeCodex, Running
 from tests.support.fake_server import Result, Step, Tell
 
-STATUSES: Final = frozenset({"active", "idle", "recorded", "mute", "hung"})
+STATUSES: Final = frozenset({"active", "idle", "deaf", "recorded", "mute", "hung"})
 """What thread/read says of a thread: active; idle, and thread/turns/list of the turn that it is, or is not, over; or
-nothing. A server that is hung says nothing at all any more."""
+nothing. A thread that is deaf is idle and leaves an interrupt unanswered; a server that is hung says nothing at all
+any more."""
 ALL: Final = "that was all"
 """The last that is heard of a turn that falls silent; no word of the turn itself."""
 
@@ -69,6 +70,8 @@ class SilentCodex(FakeCodex):
             case Requested(method="thread/turns/list", params={"threadId": str(thread)}) if thread not in self._unended:
                 said = Running(thread, "turn_0").item("userMessage", content=[])
                 return (Result({"data": [{"id": "turn_0", "status": "completed", "items": [said]}]}),)
+            case Requested(method="turn/interrupt", params={"threadId": str(thread)}) if self._is_deaf(thread):
+                return ()
             case Requested(method="thread/read", params={"threadId": str(thread)}):
                 return self._read(thread)
             case Requested(method="thread/turns/list", params={"threadId": str(thread)}) if thread in self._unended:
@@ -96,6 +99,9 @@ class SilentCodex(FakeCodex):
             if isinstance(step, Result) and first in STATUSES:
                 self._began(thread, first, step)
             yield step
+
+    def _is_deaf(self, thread: str) -> bool:
+        return self._status.get(thread) == "deaf"
 
     def _began(self, thread: str, status: str, answer: Result) -> None:
         assert isinstance(answer.value, dict)
