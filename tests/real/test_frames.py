@@ -155,7 +155,7 @@ CARRIERS = {
 }
 
 
-@pytest.fixture(params=CARRIERS.values(), ids=CARRIERS)
+@pytest.fixture(params=CARRIERS.values(), ids=list(CARRIERS))
 def course(request: pytest.FixtureRequest, codex: CodexBinary, state: Path, workspace: Path) -> Iterator[Course]:
     model, catalogue, stated = request.param
     mode: CatalogueMode = catalogue
