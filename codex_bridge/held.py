@@ -12,7 +12,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
-from codex_bridge.lanes import LanePlan, changed_developer, changed_rules, of_chat
+from codex_bridge.entries import of_chat
+from codex_bridge.lanes import LanePlan, changed_developer, changed_rules
 from codex_bridge.params import OPENING_SANDBOX, ThreadSettings, of_round
 from codex_bridge.wire.requests import ThreadOpened
 from harness.lean_values import dataclass

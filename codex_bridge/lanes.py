@@ -3,7 +3,6 @@
 Pure: a composition in, the text of each field out. Nothing else may put prompt text into a request.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
@@ -12,15 +11,26 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
 
+from codex_bridge.entries import (
+    ABOUT,
+    GROUP,
+    HISTORY_KEY,
+    MESSAGE_KEY,
+    NAMED_KEY,
+    ONCE_KEY,
+    QUOTED_KEY,
+    TURN_KEY,
+    chunks,
+    entries,
+)
+from codex_bridge.frames import breaks_out, one_line, unframed
 from codex_bridge.wording import (
     ADDED_INTRO,
     AGENTS_CHANGED,
     AGENTS_GONE,
     AGENTS_INTRO,
-    BLOCK_INTRO,
     CONTEXT_INTRO,
     CRON_TITLE,
-    CUT,
     CUTS_TITLE,
     DEFAULT_MODE,
     DEVELOPER_CHANGED,
@@ -42,7 +52,6 @@ from codex_bridge.wording import (
 from harness.habits import Habits
 from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
 from harness.lean_values import dataclass
-from harness.workspace.names import LAYER_OF
 
 HABITS: Final = Habits(
     reads_agents_file=True,
@@ -125,22 +134,6 @@ APART: Final = frozenset(
 NOT_APART: Final = "a turn in a thread of its own carries no more than why it runs"
 UNHEARD: Final = "the model ignores turn-scoped instructions, and a scheduled message goes without additional context"
 
-CHUNK_BYTES: Final = 3_900
-"""Bytes of one entry of the additional context; the server cuts the middle out of more than 4,000 (measured)."""
-TURN_KEY: Final = "gateway_turn"
-"""Keys of the entries that stand in for the turn's developer text. Letters, digits and `_`, as 0.171 wants them."""
-CHANGED_KEY: Final = "gateway_changed"
-QUOTED_KEY: Final = "gateway_quoted"
-HISTORY_KEY: Final = f"{QUOTED_KEY}_history"
-"""Of what was said in a chat before. What follows are the number of the last row of its transcript that is told so, how
-many entries there are, and which of them this one is: by these names the thread's files say what it was told."""
-MESSAGE_KEY: Final = "gateway_message"
-"""Of what somebody else than the owner wrote to the agent."""
-NAMED_KEY: Final = "gateway_chat"
-"""Of what people outside call a chat and themselves."""
-ONCE_KEY: Final = "gateway_note"
-MOST_CHUNKS: Final = 24
-"""Entries that one text may take; more is a mistake, and is cut with a word."""
 MOST_RULES: Final = 20_000
 """UTF-16 units of an AGENTS.md that Codex does not read itself: of the copy, and of an edited one that a turn tells."""
 _TITLE_OF: Final[Mapping[LayerName, str]] = MappingProxyType(
@@ -160,7 +153,7 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
         LayerName.HEARTBEAT_GUIDANCE: "20_heartbeat",
         LayerName.CRON_GUIDANCE: "20_schedule",
         LayerName.LAST_TURN: "22_last_turn",
-        LayerName.GROUP: "25_group",
+        LayerName.GROUP: GROUP,
         LayerName.SOUL: "31_soul",
         LayerName.IDENTITY: "32_identity",
         LayerName.USER: "33_user",
@@ -172,31 +165,8 @@ _ADDED_AS: Final[Mapping[LayerName, str]] = MappingProxyType(
 )
 """The names of a layer's entries, in the order in which they are to be read."""
 _QUOTED: Final = frozenset({Lane.TURN_QUOTED, Lane.TURN_MESSAGE})
-_OF_CHAT: Final = (f"{NAMED_KEY}_", f"{TURN_KEY}_{_ADDED_AS[LayerName.GROUP]}_", f"{TURN_KEY}_10_about_")
-"""How the names of entries begin that say something of a chat; the last one stands over what the gateway says."""
 _OURS: Final = frozenset({LayerName.RUNTIME, LayerName.TOOL_MANIFEST, LayerName.SUBAGENTS})
 _PERSONA: Final = frozenset({LayerName.SOUL, LayerName.IDENTITY, LayerName.USER})
-_FRAMES: Final = re.compile(
-    r"<(?=/?(?:collaboration_mode|environment_context|permissions instructions|user_instructions|multi_agent_role|"
-    r"multi_agent_mode|subagent_notification|turn_aborted|model_switch)>|/?gateway_|/?external_)",
-    re.IGNORECASE,
-)
-"""Tags that Codex puts around texts, its own and ours, entries of the additional context by their keys among them."""
-_NOT_NATIVE: Final = re.compile(rf"</instructions>|{_FRAMES.pattern}", re.IGNORECASE)
-"""What an AGENTS.md must not hold that Codex reads by itself: it would end the frame around it, or open another."""
-_TITLES: Final = tuple(
-    text.partition("\n")[0].removeprefix("# ")
-    for text in (
-        AGENTS_INTRO, BLOCK_INTRO, CONTEXT_INTRO, CRON_TITLE, CUTS_TITLE, DEFAULT_MODE, EXTRA_INTRO, GROUP_TITLE,
-        HEARTBEAT_TITLE, MEMORY_TITLE, PERSONA_INTRO, SKILLS_TITLE, SUBAGENTS, TOOLS_INTRO, TOOL_MANIFEST,
-    )
-)  # fmt: skip
-_HEADINGS: Final = re.compile(
-    r"#(?<![^\r\n]#)(?=[ \t]+(?:" + "|".join(map(re.escape, _TITLES)) + r")[ \t#]*(?:[\r\n]|\Z)"
-    r"|#[ \t]+(?:" + "|".join(map(re.escape, LAYER_OF)) + r")[ \t#]*(?:[\r\n]|\Z))",
-    re.IGNORECASE,
-)
-"""Headings of ours: of a section, and of a file that is quoted in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,7 +464,7 @@ def _turn_added(layers: list[Layer]) -> dict[str, str]:
     """Without the restated mode: the model has the vendor's own text of it. The server sorts entries by their keys."""
     if not layers:
         return {}
-    texts = {"10_about": ADDED_INTRO}
+    texts = {ABOUT: ADDED_INTRO}
     if any(layer.name in _PERSONA for layer in layers):
         texts["30_persona"] = PERSONA_INTRO
     for layer in layers:
@@ -506,7 +476,7 @@ def _turn_added(layers: list[Layer]) -> dict[str, str]:
 
 
 def _turn_named(layers: list[Layer]) -> dict[str, str]:
-    return entries(NAMED_KEY, {_last_of(layer): _unframed(layer.text) for layer in layers})
+    return entries(NAMED_KEY, {_last_of(layer): unframed(layer.text) for layer in layers})
 
 
 def _turn_once(layers: list[Layer]) -> dict[str, str]:
@@ -522,7 +492,7 @@ def _turn_quoted(placed: Iterable[Placed]) -> dict[str, str]:
     for each in placed:
         if each.lane not in _QUOTED or not each.layer.text:
             continue
-        pieces = chunks(_unframed(each.layer.text))
+        pieces = chunks(unframed(each.layer.text))
         key = _key_of(each)
         if each.layer.name is LayerName.HISTORY:
             key = f"{HISTORY_KEY}_{each.layer.source.rpartition(' ')[2]}_{len(pieces)}"
@@ -566,20 +536,6 @@ def _for_others(keys: list[str]) -> list[str]:
     return [OTHERS_WORDS.format(name=key) for key in keys]
 
 
-def of_chat(keys: Iterable[str]) -> frozenset[str]:
-    """Those of the names of entries under which something of a chat is said, and not of the agent."""
-    return frozenset(key for key in keys if key.startswith(_OF_CHAT))
-
-
-def entries(key: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """The entries of some texts, each cut into pieces that the server leaves whole."""
-    return {
-        f"{key}_{name}_{number:02}": piece
-        for name, text in texts.items()
-        for number, piece in enumerate(chunks(text), 1)
-    }
-
-
 def _turn_sections(layers: list[Layer]) -> list[str]:
     first = [layer for layer in layers if layer.name in _FIRST]
     persona = [layer for layer in layers if layer.name in _PERSONA]
@@ -587,14 +543,9 @@ def _turn_sections(layers: list[Layer]) -> list[str]:
     return [*map(_titled, first), *_under(PERSONA_INTRO, persona), *map(_titled, rest)]
 
 
-def breaks_out(rules: str | None) -> bool:
-    """Whether an AGENTS.md holds a tag that would end the frame which Codex puts around it, or open another."""
-    return rules is not None and _NOT_NATIVE.search(rules) is not None
-
-
 def changed_rules(text: str | None) -> str:
     """What tells a conversation of an AGENTS.md that was edited; None when the file is gone."""
-    return AGENTS_GONE if text is None else f"{AGENTS_CHANGED}\n\n{_unframed(_cut_rules(text))}"
+    return AGENTS_GONE if text is None else f"{AGENTS_CHANGED}\n\n{unframed(_cut_rules(text))}"
 
 
 def _cut_rules(text: str) -> str:
@@ -613,22 +564,6 @@ def changed_developer(text: str) -> str:
     return f"{DEVELOPER_CHANGED}\n\n{text}"
 
 
-def chunks(text: str) -> tuple[str, ...]:
-    """Cut a text into pieces that the server leaves whole, at line ends where there are any, never in a character."""
-    pieces: list[str] = []
-    rest = text
-    while rest and len(pieces) < MOST_CHUNKS:
-        head = rest.encode("utf-8", "replace")[:CHUNK_BYTES].decode("utf-8", "ignore")
-        if len(head) < len(rest):
-            line = head.rfind("\n")
-            head = head[: line + 1] if line > 0 else head
-        pieces.append(head)
-        rest = rest[len(head) :]
-    if rest:
-        pieces[-1] = f"{pieces[-1][: -len(CUT) - 1]}\n{CUT}"
-    return tuple(pieces)
-
-
 def _in(placed: Iterable[Placed], lane: Lane) -> list[Layer]:
     return [each.layer for each in placed if each.lane is lane]
 
@@ -639,28 +574,15 @@ def _under(intro: str, layers: list[Layer]) -> list[str]:
 
 def _file(layer: Layer) -> str:
     name = layer.source if layer.name is LayerName.EXTRA else layer.name.value.removeprefix("workspace/")
-    return f"## {_unframed(_one_line(name))}\n\n{_unframed(layer.text)}"
+    return f"## {unframed(one_line(name))}\n\n{unframed(layer.text)}"
 
 
 def _titled(layer: Layer) -> str:
     title = _TITLE_OF.get(layer.name)
-    text = _unframed(layer.text)
+    text = unframed(layer.text)
     if layer.name is LayerName.GROUP:
         text = f"{text}\n\n{GROUP_NAMES}"
     return f"{title}\n\n{text}" if title else text
-
-
-def _unframed(text: str) -> str:
-    """Keep a text from closing the frame that it stands in, which Codex does not (protocol reference, 3.4).
-
-    Nor may it open another one, or pass for a section of ours.
-    """
-    text = _FRAMES.sub("&lt;", text) if "<" in text else text
-    return _HEADINGS.sub(r"\\#", text) if "#" in text else text
-
-
-def _one_line(name: str) -> str:
-    return name if name.isprintable() else "".join(each if each.isprintable() else "?" for each in name)
 
 
 def _joined(sections: list[str]) -> str:

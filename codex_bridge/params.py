@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from codex_bridge.compatibility import InstructionChange
-from codex_bridge.lanes import NAMED_KEY, JoinPlan, LanePlan
-from codex_bridge.lanes import of_chat as chat_names
+from codex_bridge.entries import NAMED_KEY
+from codex_bridge.entries import of_chat as chat_names
+from codex_bridge.lanes import JoinPlan, LanePlan
 from codex_bridge.marks import Mark
 from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (

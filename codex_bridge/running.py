@@ -12,8 +12,10 @@ from codex_bridge.aftermath import told_of
 from codex_bridge.at_work import AtWork
 from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.client import CALL_DEADLINE
+from codex_bridge.entries import CHANGED_KEY, entries
 from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, RpcError, UnreadableAnswerError
 from codex_bridge.failures import RULES, Rule, Trouble, call_failure, trouble_of
+from codex_bridge.frames import breaks_out
 from codex_bridge.held import (
     OpenThread,
     Reloaded,
@@ -26,7 +28,7 @@ from codex_bridge.held import (
     told,
     with_chat,
 )
-from codex_bridge.lanes import CHANGED_KEY, LANE_OF, Lane, breaks_out, entries
+from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.replays import Pending, Step

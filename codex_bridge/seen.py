@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from codex_bridge.lanes import MESSAGE_KEY, NAMED_KEY, ONCE_KEY, QUOTED_KEY, TURN_KEY, Lane, Placed
+from codex_bridge.entries import MESSAGE_KEY, NAMED_KEY, ONCE_KEY, QUOTED_KEY, TURN_KEY
+from codex_bridge.lanes import Lane, Placed
 from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.wording import BLOCK_INTRO, CONTEXT_INTRO
 from harness.layers import Layer

@@ -424,7 +424,7 @@ class Threads:
                 text = project(rows, self._settings.projection)
         turn.heard = max(last, holds.heard)
         if text or turn.history is not None:
-            source = f"{key} {turn.heard}"  # the number goes along, see `lanes.HISTORY_KEY`
+            source = f"{key} {turn.heard}"  # the number goes along, see `entries.HISTORY_KEY`
             turn.history = Layer(LayerName.HISTORY, source, Lifetime.INPUT, Trust.OUTSIDER, text) if text else None
             turn.route(copied=turn.lanes.copied)
 

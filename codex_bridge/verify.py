@@ -20,9 +20,10 @@ from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.catalogue import CatalogueMode
+from codex_bridge.entries import QUOTED_KEY, TURN_KEY
 from codex_bridge.errors import CodexError
 from codex_bridge.home import agent_dir, own_home, private_dir
-from codex_bridge.lanes import HABITS, QUOTED_KEY, TURN_KEY
+from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import loopback_model
 from codex_bridge.loopback.recorder import Part, RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Usage, say

@@ -16,7 +16,7 @@ from typing import Final
 from anyio.to_thread import run_sync
 from pydantic import BaseModel, ValidationError
 
-from codex_bridge.lanes import HISTORY_KEY
+from codex_bridge.entries import HISTORY_KEY
 from codex_bridge.marks import Mark, read_mark
 from codex_bridge.wire.requests import Thread
 from harness.lean_values import dataclass
@@ -90,7 +90,7 @@ def _last_message(thread: Thread) -> Message | None:
 
 
 def _quoted(line: bytes) -> Iterable[tuple[int, int, int]]:
-    """The entries of quotations that an item of the history has, see `lanes.HISTORY_KEY`."""
+    """The entries of quotations that an item of the history has, see `entries.HISTORY_KEY`."""
     if _ITEM not in line[:_HEAD]:
         return ()
     return [(int(row), int(of), int(piece)) for row, of, piece in _ENTRY.findall(line)]

@@ -5,20 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_bridge.lanes import (
-    APART,
-    CHUNK_BYTES,
-    LANE_OF,
-    MOST_CHUNKS,
-    NOT_APART,
-    UNHEARD,
-    Lane,
-    LanePlan,
-    Standing,
-    changed_rules,
-    chunks,
-    plan,
-)
+from codex_bridge.entries import CHUNK_BYTES, MOST_CHUNKS, chunks
+from codex_bridge.lanes import APART, LANE_OF, NOT_APART, UNHEARD, Lane, LanePlan, Standing, changed_rules, plan
 from codex_bridge.params import (
     ThreadSettings,
     now_said,

@@ -29,14 +29,15 @@ from tests.support.real import MODEL, Stage, group_message, message, stage
 GPT6 = "gpt-6-sol"
 FILES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "MEMORY.md", "BOOTSTRAP.md")
 MARKS = re.compile(
-    r"</?(?:collaboration_mode|gateway_\w+|external_\w+|environment_context|permissions instructions|tools)>"
-    r"|^#{1,2}[ \t]+\w[^\r\n]*",
+    r"</?(?:collaboration_mode|gateway_\w+|external_\w+|environment_context|permissions instructions|tools"
+    r"|skills_instructions)>|^#{1,2}[ \t]+\w[^\r\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
 TAGS = (
     "</collaboration_mode>", "<collaboration_mode>", "<Collaboration_Mode>", "</gateway_turn_31_soul_01>",
     "<gateway_turn_40_memory_01>", "</external_sender>", "<external_sender>", "</INSTRUCTIONS>",
-    "<environment_context>", "<permissions instructions>", "</external_gateway_quoted_history_01>",
+    "<environment_context>", "<permissions instructions>", "</external_gateway_quoted_history_01>", "</tools>",
+    "<skills_instructions>",
 )  # fmt: skip
 HEADINGS = (
     "# Skills", "#\tSkills", "# Long-term memory", "# Heartbeat", "## SOUL.md", "## USER.md ##", "# Who you are",
@@ -55,7 +56,10 @@ def marks(request: RecordedRequest) -> list[str]:
     """The frames and headings of a request, in order."""
     found: list[str] = []
     for part in request.parts():
-        each = MARKS.findall(part.text) + (RULES.findall(part.text) if part.text.startswith("# AGENTS.md") else [])
+        each: list[str] = MARKS.findall(part.text)
+        if part.text.startswith("# AGENTS.md"):
+            # Codex reads them by itself, so their headings are the owner's, below the one that it sets.
+            each = [mark for mark in each if "<" in mark] + RULES.findall(part.text)
         found += [f"{part.role}: {OF_A_MESSAGE.sub('', mark.strip().lower())}" for mark in each]
     return found
 
