@@ -183,7 +183,7 @@ class CodexHarness:
             group.start_soon, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock
         )
         self._strain = Strain()
-        self._losses = Losses(self._servers, group.start_soon, self._login)
+        self._losses = Losses(self._servers, self._threads, group.start_soon, self._on_thread, self._login)
         self._bindings = bindings
         self._unfinished: dict[CodexTurn, None] = {}
         self._over: anyio.Event | None = None
@@ -530,6 +530,9 @@ class CodexHarness:
         turn = self._at_work.turns.get(call.thread_id)
         if turn is None or turn.ledger is None or turn.ledger.turn_id not in ("", call.turn_id):
             return tool_refusal("This tool belongs to the main conversation and answers only there.").to_wire()
+        if call.call_id in turn.called:  # a server asks again when the way to it was lost
+            return tool_refusal("The connection broke off during this call; nobody knows how far it came.").to_wire()
+        turn.called.add(call.call_id)
         from codex_bridge.tool_calls import serve
 
         scope = anyio.CancelScope()  # ends with the turn: nobody would read the answer any more

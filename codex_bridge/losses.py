@@ -13,9 +13,10 @@ import anyio
 from codex_bridge.errors import CodexError, ConnectError, RpcError, TransportError, cause_of, last_words_of
 from codex_bridge.failures import call_failure, told, trouble_of
 from codex_bridge.ledger import State, TurnLedger
-from codex_bridge.servers import Servers
-from codex_bridge.threads import MOVES_ON
+from codex_bridge.servers import Connection, Servers
+from codex_bridge.threads import MOVES_ON, Threads
 from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.notifications import ItemCompleted, Wire
 from harness.turns import EndedBy
 
 LOOK_UP_WITHIN: Final = 10.0
@@ -26,17 +27,23 @@ Begin: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 class Losses:
-    """Ends the turns of servers that are gone.
+    """Ends the turns of servers that are gone, or goes on with them where only the way to the server was lost.
 
     Args:
-        servers: Where another server comes from.
+        servers: Where another server, or another way to it, comes from.
+        threads: What is loaded there.
         begin: Has something done beside all that goes on.
+        on_thread: Takes in what Codex says of a thread.
         login: The command that signs the home in.
     """
 
-    def __init__(self, servers: Servers, begin: Begin, login: str) -> None:
+    def __init__(
+        self, servers: Servers, threads: Threads, begin: Begin, on_thread: Callable[[str, Wire], None], login: str
+    ) -> None:
         self._servers = servers
+        self._threads = threads
         self._begin = begin
+        self._on_thread = on_thread
         self._login = login
 
     def lose(self, turns: Iterable[CodexTurn], error: TransportError | None) -> None:
@@ -52,25 +59,42 @@ class Losses:
             self._begin(partial(self._look_up, open_ones, error))
 
     async def _look_up(self, turns: list[tuple[CodexTurn, TurnLedger]], error: TransportError | None) -> None:
-        from codex_bridge.reconcile import trace  # few servers are lost
-
         try:
             with anyio.move_on_after(LOOK_UP_WITHIN):
                 connection = await self._servers.get()
                 for turn, ledger in turns:
-                    client, key = connection.server.client, turn.request.message_key
                     try:
-                        found = await trace(client, ledger.thread_id, key, turn_id=ledger.turn_id)
+                        await self._settle(connection, turn, ledger)
                     except RpcError as refused:
                         logger.warning("what became of turn %s is not known: %s", ledger.turn_id, refused)
-                    else:
-                        turn.push(ledger.recall(found.turn) if found.turn is not None else ())
-                    lost(turn, error, self._login)
+                    if turn.adrift:
+                        lost(turn, error, self._login)
         except CodexError as problem:
             logger.warning("what became of the turns that were lost is not known: %s", problem)
         finally:
             for turn, _ in turns:
-                lost(turn, error, self._login)
+                if turn.adrift:
+                    lost(turn, error, self._login)
+
+    async def _settle(self, connection: Connection, turn: CodexTurn, ledger: TurnLedger) -> None:
+        """End a turn by what is written down of it, or listen to it again."""
+        from codex_bridge.reconcile import Fate, items_of, trace  # few servers are lost
+
+        client, thread_id = connection.server.client, ledger.thread_id
+        look = partial(trace, client, thread_id, turn.request.message_key, turn_id=ledger.turn_id)
+        found = await look()
+        goes_on = found.fate is Fate.RUNNING and await self._threads.rejoin(connection, turn)
+        if goes_on:
+            found = await look()  # its end may have been told before we listened
+        if found.turn is None:
+            return
+        for item in await items_of(client, thread_id, found.turn):
+            if getattr(item, "status", "") != "inProgress":
+                wire = ItemCompleted.model_construct(thread_id=thread_id, turn_id=ledger.turn_id, item=item)
+                self._on_thread(thread_id, wire)
+        turn.adrift = not goes_on or found.fate is not Fate.RUNNING
+        if turn.adrift:
+            turn.push(ledger.recall(found.turn))
 
 
 def lost(turn: CodexTurn, error: TransportError | None, login: str) -> None:

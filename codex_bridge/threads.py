@@ -320,6 +320,19 @@ class Threads:
         except StoreError as error:
             self._ail(error)
 
+    async def rejoin(self, connection: Connection, turn: CodexTurn) -> bool:
+        """Follow a running turn's thread again on a server that lived on; tells whether that can be.
+
+        Raises:
+            CodexError: The server refused, or went away.
+        """
+        thread = self._of.get(turn)
+        if thread is None or turn.aside:
+            return False
+        await self._resume(self._binding(turn.key, thread), connection, turn)
+        self._opened(thread, connection, turn)
+        return True
+
     async def is_stored(self, connection: Connection, session_key: str) -> bool:
         """Whether the store knows what a loaded conversation was told, by now: who loads it again asks the store."""
         await self.store(connection, session_key)

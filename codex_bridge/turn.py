@@ -108,6 +108,8 @@ class CodexTurn:
         self.scope = anyio.CancelScope()
         self.calls: set[anyio.CancelScope] = set()
         """The calls of tools that are being served."""
+        self.called: set[str] = set()
+        """The ids of all calls of tools so far: none is carried out twice."""
         self.steers = Steers()
         """The words that join it."""
         self._interrupt = interrupt

@@ -15,8 +15,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from harness.settings.turns import MOST_TURNS
-
 IN_A_ROW: Final = 3
 """People who are served one after the other while somebody else waits. Our choice: a quarter of a busy gateway."""
 
@@ -45,7 +43,7 @@ class TurnOrder:
         most: How many places there are, one at least.
     """
 
-    def __init__(self, most: int = MOST_TURNS) -> None:
+    def __init__(self, most: int) -> None:
         self.most = max(1, most)
         self.running = 0
         """How many turns run."""

@@ -24,7 +24,7 @@ from codex_bridge.wire.base import Method
 from codex_bridge.wire.notifications import Wire, read
 from codex_bridge.wire.requests import THREAD_REVERT, THREAD_START, TURN_START
 from harness.tasks import beside
-from harness.turns import EndedBy, Outcome, TurnResult
+from harness.turns import CommandStarted, EndedBy, Outcome, TurnResult
 from tests.support.real import Stage, beat_of, count, stage
 from tests.support.turns import first_delta
 
@@ -172,6 +172,9 @@ async def test_during_a_command(
     async with stage(codex, state, workspace, script, settings=FREE) as play:
         await play.ask("heron", number="1")
         turn = await play.begin("osprey", number="2")
+        async for event in turn.events():
+            if isinstance(event, CommandStarted):
+                break
         await until((workspace / "RAN").exists)
         kill(play)
         lost = await turn.result()
@@ -214,9 +217,11 @@ async def test_an_answer_that_was_written_down_and_did_not_reach_us_is_the_answe
     real, go_on, unheard = StdioTransport.receive, anyio.Event(), list[Transport]()
 
     def script(request: RecordedRequest) -> Action:
-        if request.parts()[-1].text != "osprey":
-            return say("Yes.")
-        return Reply((Say("Let me look.", phase="commentary"), Wait(go_on), Say("It is blue.", phase=phase)))
+        last = request.parts()[-1]
+        if last.text == "osprey":
+            look = CallTool("exec_command", {"cmd": "true", "yield_time_ms": 20_000})
+            return Reply((Say("Let me look.", phase="commentary"), Wait(go_on), look))
+        return say("It is blue.", phase=phase) if last.kind == "function_call_output" else say("Yes.")
 
     async def receive(self: StdioTransport) -> list[bytes]:
         while True:
@@ -225,7 +230,7 @@ async def test_an_answer_that_was_written_down_and_did_not_reach_us_is_the_answe
                 return messages
 
     monkeypatch.setattr(StdioTransport, "receive", receive)
-    async with stage(codex, state, workspace, script) as play:
+    async with stage(codex, state, workspace, script, settings=FREE) as play:
         await play.ask("heron", number="1")
         turn = await play.begin("osprey", number="2")
         while turn.ledger is None or not turn.ledger.began:
@@ -237,6 +242,7 @@ async def test_an_answer_that_was_written_down_and_did_not_reach_us_is_the_answe
         result = await turn.result()
         await goes_on(play, result)
     assert (result.outcome, result.text, result.error) == (Outcome.ANSWERED, "It is blue.", "")
+    assert [(each.text.partition(" -lc ")[2], each.over) for each in result.evidence.commands] == [("true", True)]
     assert asked_for(play, "osprey") == 1
 
 

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import pytest
 from anyio.abc import ByteReceiveStream, SocketAttribute, SocketStream
@@ -21,23 +22,26 @@ from anyio.streams.text import TextReceiveStream
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.bridge import CodexSettings, codex_harness
-from codex_bridge.client import ignore_all, refuse_all
+from codex_bridge.client import Client, ignore_all, refuse_all
 from codex_bridge.errors import ConnectError, ConnectionLostError, ServerNotSignedInError
 from codex_bridge.home import child_environment, own_home, private_dir
 from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.model import LoopbackModel, loopback_model
 from codex_bridge.loopback.recorder import RecordedRequest
-from codex_bridge.loopback.script import Action, Reply, Script, Wait, always, say
-from codex_bridge.orphans import began
+from codex_bridge.loopback.script import Action, CallTool, Reply, Say, Script, Wait, always, say
+from codex_bridge.params import ThreadSettings
 from codex_bridge.process import QUIET, Launch, Source, app_server
+from codex_bridge.processes import began
 from codex_bridge.providers import Provider
-from codex_bridge.rpc import JsonObject
+from codex_bridge.rpc import Json, JsonObject
 from codex_bridge.sources import Listener, ListenerKind, Remote
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.gather import Gatherer
 from harness.plain import plain_settings
 from harness.store.bindings import bindings_at
+from harness.toolbox import Toolbox, ToolTurn
+from harness.tools import Tool, ToolResult
 from harness.turns import Failure, Outcome
 from tests.support.real import LIMIT, MODEL, Stage, count, notices_of, places
 from tests.support.serving import is_running
@@ -46,19 +50,28 @@ TOKEN = "lantern-harbour-1289"
 OWN: tuple[ListenerKind, ...] = ("unix", "websocket")
 ELSEWHERE = ("unix", "websocket")
 GPT6 = "gpt-6-sol"
+FREE = ThreadSettings(sandbox="danger-full-access", approval_policy="never")
+DIRECT = ThreadSettings(direct_tools=True)
 
 
 @asynccontextmanager
 async def running(
-    source: Source, model: LoopbackModel, state: Path, workspace: Path, *, name: str = MODEL
+    source: Source,
+    model: LoopbackModel,
+    state: Path,
+    workspace: Path,
+    *,
+    name: str = MODEL,
+    settings: ThreadSettings = ThreadSettings(),  # noqa: B008 - frozen
+    toolbox: Toolbox | None = None,
 ) -> AsyncGenerator[Stage]:
     """A harness on that server."""
     async with (
         bindings_at(private_dir(state) / "bridge.sqlite") as bindings,
-        codex_harness(CodexSettings(source, drain=0.0), bindings) as harness,
+        codex_harness(CodexSettings(source, threads=settings, drain=0.0), bindings) as harness,
     ):
         gatherer = Gatherer(plain_settings(workspace), HABITS)
-        yield Stage(model, harness, Agent[CodexTurn](harness, gatherer, model=name), bindings)
+        yield Stage(model, harness, Agent[CodexTurn](harness, gatherer, model=name, toolbox=toolbox), bindings)
 
 
 @asynccontextmanager
@@ -118,6 +131,9 @@ class Cuttable:
 
     def __init__(self) -> None:
         self.streams: list[SocketStream] = []
+        self.open = anyio.Event()
+        """Set while new connections get through."""
+        self.open.set()
 
     async def cut(self) -> None:
         for stream in self.streams:
@@ -138,6 +154,7 @@ async def relayed(remote: Remote) -> AsyncGenerator[tuple[Remote, Cuttable]]:
             await target.aclose()
 
     async def serve(stream: SocketStream) -> None:
+        await relay.open.wait()
         if remote.address.startswith("unix://"):
             other: SocketStream = await anyio.connect_unix(remote.address.removeprefix("unix://"))
         else:
@@ -214,7 +231,7 @@ GATEWAY = """
 import anyio, os, sys
 from pathlib import Path
 from codex_bridge.binary import CodexBinary
-from codex_bridge.client import ignore_all, refuse_all
+from codex_bridge.client import Client, ignore_all, refuse_all
 from codex_bridge.home import own_home
 from codex_bridge.process import Launch, app_server
 from codex_bridge.sources import Listener
@@ -343,9 +360,106 @@ async def test_the_workspace_has_another_name_on_another_machine(
     assert count(request, str(workspace)) == 0
 
 
-async def test_a_turn_that_went_on_without_us_is_stopped_before_the_next_one_begins(
+@pytest.mark.parametrize("ended", ["meanwhile", "afterwards"])
+async def test_a_turn_on_a_server_that_lives_on_is_followed_again_when_the_way_to_it_was_lost(
+    codex: CodexBinary, state: Path, workspace: Path, ended: str
+) -> None:
+    """User report I10."""
+    go_on = anyio.Event()
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1]
+        if last.text == "zebra":
+            look = CallTool("exec_command", {"cmd": "echo once >> RAN", "yield_time_ms": 10_000})
+            return Reply((Say("Let me look.", phase="commentary"), look))
+        return Reply((Wait(go_on), Say("Four boats."))) if last.kind == "function_call_output" else say("Fine.")
+
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(script) as model,
+            elsewhere("websocket", codex, state, model.provider) as remote,
+            relayed(remote) as (way, relay),
+            running(way, model, state, workspace, settings=FREE) as play,
+        ):
+            turn = await play.begin("zebra")
+            for _ in range(2):
+                await model.next_request()
+            server = await play.harness.ready()
+            relay.open = anyio.Event()
+            await relay.cut()
+            if ended == "meanwhile":
+                go_on.set()
+                async with app_server(remote, on_notification=ignore_all, on_request=refuse_all) as other:
+                    while await status_of(other.client, turn) != "idle":
+                        await anyio.lowlevel.checkpoint()
+            relay.open.set()
+            while play.harness.server in (None, server):
+                await anyio.lowlevel.checkpoint()
+            go_on.set()
+            result = await turn.result()
+            after = await play.ask("heron", number="2")
+    assert (result.outcome, result.text, result.error) == (Outcome.ANSWERED, "Four boats.", "")
+    assert [each.over for each in result.evidence.commands] == [True]
+    assert (workspace / "RAN").read_text("utf-8") == "once\n"
+    assert (after.outcome, after.conversation) == (Outcome.ANSWERED, result.conversation)
+    assert [count(model.requests[-1], word) for word in ("zebra", "Four boats.", "heron")] == [1, 1, 1]
+
+
+async def status_of(client: Client, turn: CodexTurn) -> Any:
+    assert turn.ledger is not None
+    read: Any = await client.raw_call("thread/read", {"threadId": turn.ledger.thread_id})
+    return read["thread"]["status"]["type"]
+
+
+async def test_a_tool_that_was_called_before_the_way_was_lost_is_not_called_again(
     codex: CodexBinary, state: Path, workspace: Path
 ) -> None:
+    called, never = anyio.Event(), anyio.Event()
+    calls: list[int] = []
+
+    async def ring(_: Mapping[str, Json]) -> ToolResult:
+        calls.append(len(calls))
+        called.set()
+        await never.wait()
+        return ToolResult(True, "rung")
+
+    class Bell:
+        names = frozenset({"ring"})
+
+        def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+            return (Tool("ring", "Ring the bell.", {"type": "object", "properties": {}}, ring),)
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1]
+        if last.text == "zebra":
+            return Reply((CallTool("ring", {}),))
+        return say(f"It said: {last.text}")
+
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(script) as model,
+            elsewhere("websocket", codex, state, model.provider) as remote,
+            relayed(remote) as (way, relay),
+            running(way, model, state, workspace, settings=DIRECT, toolbox=Bell()) as play,
+        ):
+            turn = await play.begin("zebra")
+            await called.wait()
+            await relay.cut()
+            result = await turn.result()
+    assert (result.outcome, calls) == (Outcome.ANSWERED, [0])
+    assert "The connection broke off during this call; nobody knows how far it came." in result.text
+
+
+async def test_a_turn_that_went_on_without_us_is_stopped_before_the_next_one_begins(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a restart of the gateway, which knows of no turn."""
+
+    async def rejoin(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr("codex_bridge.threads.Threads.rejoin", rejoin)
+
     def script(request: RecordedRequest) -> Action:
         return Reply((Wait(anyio.Event()),)) if request.parts()[-1].text == "zebra" else say("Fine.")
 
