@@ -57,7 +57,12 @@ class CatalogueWatch:
         return found
 
     async def _look(self, launch: Launch, in_force: Catalogue) -> None:
-        found = await catalogue_for(launch.binary, launch.home, launch.catalogue, self._now, launch.clear_env)
+        try:
+            found = await catalogue_for(launch.binary, launch.home, launch.catalogue, self._now, launch.clear_env)
+        except Exception:
+            # The boundary of a look: whatever breaks in it must not end the agent's turns.
+            logger.exception("looking for the vendor's models")
+            return
         newest = found.catalogue
         changed = bool(newest.digest) and newest.digest != in_force.digest
         self._outdated = in_force if changed else None

@@ -319,7 +319,8 @@ class Running:
         now = holds_of(turn.lanes, tools=before.tools, heard=turn.heard, said=said)
         changed = changes(thread, now, turn.lanes)
         edits = {**standing_edits(thread, now, turn.lanes), **changed}
-        turn.lanes = replace(turn.lanes, edits=entries(CHANGED_KEY, edits))
+        if edits or turn.lanes.edits:
+            turn.lanes = replace(turn.lanes, edits=entries(CHANGED_KEY, edits))
         with_context = bool(now.context) and now.context != before.context
         params = turn_start(
             turn.request,

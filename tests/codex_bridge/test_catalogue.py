@@ -265,6 +265,21 @@ async def test_a_look_that_fails_replaces_nothing_and_is_not_tried_again_on_the_
     assert asked == [(False, 1), (False, 3), (False, 3), (False, 3), (False, 5)]
 
 
+async def test_a_look_that_breaks_ends_nothing_and_is_in_the_log(
+    place: Place, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place.home.path / "auth.json").write_text("{}", "utf-8")
+    in_force = (await place.settled()).catalogue
+
+    async def broken(*_: object) -> CatalogueInForce:
+        raise RuntimeError("nobody thought of that")
+
+    monkeypatch.setattr("codex_bridge.catalogue_watch.catalogue_for", broken)
+    watched = Watched(place, in_force)
+    assert [await watched.replaced_after(hours) for hours in (0, 25)] == [False, False]
+    assert "nobody thought of that" in caplog.text
+
+
 async def test_a_catalogue_that_could_not_be_read_at_the_start_is_there_after_a_day(place: Place) -> None:
     (place.home.path / "auth.json").write_text("{}", "utf-8")
     place.answer.write_text("nothing of the kind", "utf-8")
