@@ -3,6 +3,7 @@
 from codex_bridge.joining import Joining
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.rpc import Json, JsonObject, Notified
+from codex_bridge.telling import tell_nothing
 from codex_bridge.wire.notifications import Wire, read
 from codex_bridge.wire.requests import Turn
 from harness.turns import EndedBy, Finished, Joined, Outcome, TextDelta, TextRetracted, TurnEvent, TurnResult
@@ -63,7 +64,7 @@ class Followed:
     """A ledger whose turn runs."""
 
     def __init__(self) -> None:
-        self.ledger = TurnLedger("thr", "login")
+        self.ledger = TurnLedger("thr", tell_nothing)
         self.accept("t")
         self.events: list[TurnEvent] = []
 

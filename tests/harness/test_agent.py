@@ -37,6 +37,7 @@ from harness.turns import Outcome, Trigger, TurnEvent, TurnRequest, TurnResult
 from harness.workspace.filters import ALREADY_SENT
 from harness.workspace.hooks import BootstrapEvent, BootstrapHooks
 from harness.workspace.warning_text import prompt_notice
+from tests.support.untouched import Untouched
 
 POLL = PollText("poll")
 MESSAGE = InboundMessage(
@@ -59,7 +60,7 @@ def gatherer(workspace: Path, agent: str = "main") -> Gatherer:
     return Gatherer(plain_settings(workspace, agent), Habits(), now=lambda: datetime(2031, 5, 6, 7, 8, tzinfo=UTC))
 
 
-class Noted:
+class Noted(Untouched):
     """A turn that is only looked at."""
 
     def __init__(self, request: TurnRequest) -> None:
@@ -69,9 +70,6 @@ class Noted:
         raise NotImplementedError
 
     async def result(self) -> TurnResult:
-        raise NotImplementedError
-
-    async def interrupt(self) -> None:
         raise NotImplementedError
 
 

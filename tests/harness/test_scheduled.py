@@ -14,13 +14,14 @@ from harness.plain import plain_settings
 from harness.scheduled import Job, JobResult, JobStatus, run_job
 from harness.store.transcript import Occasion, Spoken
 from harness.turns import Outcome, TurnEvent, TurnRequest, TurnResult
+from tests.support.untouched import Untouched
 
 OK = TurnResult(Outcome.ANSWERED, "Three boats.", conversation="c1", turn="t1")
 JOB = Job(prompt="Count the boats.", session_key="agent:main:cron:boats", chat="agent:main:telegram:direct:7")
 MIRRORED = (JOB.chat, Spoken(answered="Three boats.", occasion=Occasion.SCHEDULED))
 
 
-class Ended:
+class Ended(Untouched):
     """A turn that is over."""
 
     def __init__(self, result: TurnResult) -> None:
@@ -31,9 +32,6 @@ class Ended:
 
     async def result(self) -> TurnResult:
         return self._result
-
-    async def interrupt(self) -> None:
-        raise NotImplementedError
 
 
 class Chat:

@@ -8,9 +8,9 @@ import anyio
 import anyio.lowlevel
 
 from harness.events import EventBuffer
-from harness.layers import Layer
 from harness.store.admitted import Inbound
-from harness.turns import EndedBy, Finished, Outcome, Steered, TextDelta, TurnEvent, TurnResult
+from harness.turns import EndedBy, Finished, Outcome, TextDelta, TurnEvent, TurnResult
+from tests.support.untouched import Untouched
 
 
 def inbound(number: str = "1", *, chat: str = "7", at: float = 1000.0, payload: str = "{}") -> Inbound:
@@ -26,7 +26,7 @@ def inbound(number: str = "1", *, chat: str = "7", at: float = 1000.0, payload: 
     )
 
 
-class Played:
+class Played(Untouched):
     """A running turn whose course the test decides."""
 
     def __init__(self, *events: TurnEvent) -> None:
@@ -39,12 +39,6 @@ class Played:
 
     async def result(self) -> TurnResult:
         return await self.buffer.wait()
-
-    async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
-        raise NotImplementedError
-
-    async def steer(self, words: tuple[Layer, ...], key: str) -> Steered:
-        raise NotImplementedError
 
     def say(self, text: str, *, item: str = "answer") -> None:
         self.buffer.push(TextDelta(item, text))

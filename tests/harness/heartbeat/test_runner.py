@@ -49,6 +49,7 @@ from harness.store.transcript import Occasion, Spoken
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool
 from harness.turns import EndedBy, Notice, Outcome, Reasoning, ToolFinished, Trigger, TurnEvent, TurnRequest, TurnResult
+from tests.support.untouched import Untouched
 
 NOON = datetime(2026, 3, 2, 12, 0, 0, tzinfo=UTC)
 EVERY = timedelta(minutes=30)
@@ -65,7 +66,7 @@ def alert(text: str) -> TurnResult:
 
 
 @dataclass
-class Played:
+class Played(Untouched):
     """A turn that is over, or lasts until somebody ends it."""
 
     request: TurnRequest
@@ -82,9 +83,6 @@ class Played:
 
     async def result(self) -> TurnResult:
         return self.ended
-
-    async def interrupt(self) -> None:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
