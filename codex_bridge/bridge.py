@@ -46,7 +46,6 @@ from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
 from codex_bridge.strain import Strain
 from codex_bridge.telling import LIMITS_TOLD, Telling
 from codex_bridge.threads import MOVES_ON, Threads, backend_of
-from codex_bridge.timing import Clock
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn
 from codex_bridge.watching import Watching
@@ -66,6 +65,7 @@ from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.tasks import beside
+from harness.timing import Clock
 from harness.turn_limit import TurnLimit
 from harness.turns import (
     EndedBy,
@@ -293,7 +293,7 @@ class CodexHarness:
         """
         if turn.buffer.result is not None:
             if by is EndedBy.PERSON:
-                await self._stopping.stop_what_is_left(turn.key, by)
+                await self._stopping.stop_what_is_left(turn.request.session_key, by)
         elif turn.stopped is None:
             turn.stopped = by
             if turn.ledger is not None and turn.ledger.state is State.RUNNING:
@@ -306,6 +306,15 @@ class CodexHarness:
                     # another one of the conversation can begin.
                     turn.push(turn.ledger.leave(by))
         await turn.buffer.wait()
+
+    async def stop(self, session_key: str) -> int:
+        """Stop whatever runs or waits in a conversation, see `harness.turns.Stops`."""
+        in_it = (each for each in self._unfinished if each.request.session_key == session_key)
+        turns = [each for each in in_it if each.buffer.result is None]
+        async with anyio.create_task_group() as group:
+            for turn in turns:
+                group.start_soon(self.interrupt, turn)
+        return len(turns) + await self._stopping.stop_what_is_left(session_key, EndedBy.PERSON)
 
     async def _make_way(self, beat: CodexTurn) -> None:
         """Give a heartbeat a little time to end by itself, as a person waits behind it; none if it did not begin."""

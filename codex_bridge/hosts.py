@@ -28,9 +28,9 @@ from codex_bridge.errors import (
 from codex_bridge.process import Launch, Server, Source, app_server
 from codex_bridge.restarts import Patience, Restarts
 from codex_bridge.rpc import Json, Junk, Notified, Requested, Stray
-from codex_bridge.timing import Clock
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
 from harness.lean_values import dataclass
+from harness.timing import Clock
 
 PING_DEADLINE: Final = 5.0
 """Seconds for a trivial call, before a server that let another call time out is taken for hung."""

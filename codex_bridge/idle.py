@@ -16,8 +16,8 @@ from codex_bridge.at_work import AtWork
 from codex_bridge.held import OpenThread
 from codex_bridge.servers import Connection, Servers
 from codex_bridge.threads import Threads
-from codex_bridge.timing import Clock, Timer
 from harness.lean_values import dataclass
+from harness.timing import Clock, Timer
 
 AFTER: Final = 1800.0
 """Seconds without a turn, unless the configuration says otherwise. Our choice: a chat in full swing is never unloaded,

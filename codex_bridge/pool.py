@@ -18,9 +18,9 @@ from codex_bridge.bridge import CodexHarness, CodexSettings, leased
 from codex_bridge.errors import CodexError
 from codex_bridge.hosts import Host
 from codex_bridge.process import Launch, Source
-from codex_bridge.timing import Clock, Timer
 from harness.store.bindings import Bindings
 from harness.tasks import beside
+from harness.timing import Clock, Timer
 from harness.turn_limit import TurnLimit
 
 GRACE: Final = 30.0

@@ -73,12 +73,16 @@ class Stopping:
             del self._under_way[turn]
             done.set()
 
-    async def stop_what_is_left(self, key: str, by: EndedBy) -> None:
-        """Stop the subagents that outlived the turns of a conversation."""
+    async def stop_what_is_left(self, session_key: str, by: EndedBy) -> int:
+        """Stop the subagents that outlived the turns of a conversation; gives how many."""
         connection = self._servers.current
-        if connection is not None:
-            left = self._at_work.children.of_those(lambda turn: turn.key == key and turn.buffer.result is not None)
-            await self._interrupt_all(left, by, connection)
+        if connection is None:
+            return 0
+        left = self._at_work.children.of_those(
+            lambda turn: turn.request.session_key == session_key and turn.buffer.result is not None
+        )
+        await self._interrupt_all(left, by, connection)
+        return len(left)
 
     async def _stop(self, turn: CodexTurn, *, idle: bool) -> None:
         ledger, connection = turn.ledger, self._servers.current

@@ -15,9 +15,9 @@ from codex_bridge.errors import CodexError
 from codex_bridge.ledger import State
 from codex_bridge.servers import Servers
 from codex_bridge.stopping import Stopping
-from codex_bridge.timing import Clock, Timer
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import TurnEnded, Wire
+from harness.timing import Clock, Timer
 from harness.turns import EndedBy, Notice
 
 _OPEN: Final = frozenset({"", "inProgress"})

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from harness.asks import ApprovalAsked, AskSettled, QuestionAsked
 from harness.layers import Composition, Layer
@@ -548,4 +548,16 @@ class Harness(Protocol[TurnT]):
 
     def start(self, request: TurnRequest) -> TurnT:
         """Begin a turn. Returns at once; whatever goes wrong is told by the turn's result."""
+        ...
+
+
+@runtime_checkable
+class Stops(Protocol):
+    """A backend that can end whatever runs in a conversation, also what it began by itself."""
+
+    async def stop(self, session_key: str) -> int:
+        """End the turns of a conversation, those that wait and heartbeats too, and what works for it besides.
+
+        Waits for their ends. Gives how many there were.
+        """
         ...

@@ -10,6 +10,7 @@ from pydantic import Field
 from harness.config.agent_keys import SilentReply
 from harness.config.section import Section, Texts, Whole
 from harness.settings.agent import ButtonScope, ReactionLevel, VisibleReplies
+from harness.settings.queue import DropPolicy, QueueMode
 
 
 class HeartbeatShown(Section):
@@ -63,10 +64,12 @@ class GroupChat(Section):
 class Queue(Section):
     """`messages.queue`: what happens to a message that arrives during a turn."""
 
-    has_open_keys = True
-    mode: str | None = None
+    mode: Annotated[QueueMode, Field(strict=False)] | None = None
+    by_channel: dict[str, Annotated[QueueMode, Field(strict=False)]] = Field(default_factory=dict[str, QueueMode])
     debounce_ms: Annotated[Whole, Field(ge=0)] | None = None
+    debounce_ms_by_channel: dict[str, Annotated[Whole, Field(ge=0)]] = Field(default_factory=dict[str, int])
     cap: Annotated[Whole, Field(ge=1)] | None = None
+    drop: Annotated[DropPolicy, Field(strict=False)] | None = None
 
 
 class Speech(Section):

@@ -4,7 +4,7 @@ Pure.
 """
 
 from harness.config.agent_keys import AgentDefaults, AgentEntry, Subagents
-from harness.config.channel_keys import Capabilities, Channel
+from harness.config.channel_keys import Capabilities, Channel, Queue
 from harness.config.heartbeat_rules import heartbeat_of, visibility_of
 from harness.config.levels import filled
 from harness.config.model_rules import models_of
@@ -30,6 +30,7 @@ from harness.settings.agent import (
 )
 from harness.settings.excerpts import ExcerptLimits
 from harness.settings.memory import MemorySettings, StartupSettings
+from harness.settings.queue import QueueRules, QueueSettings
 from harness.settings.times import TimeSettings
 from harness.tool_names import PLAN_TOOL
 
@@ -80,6 +81,7 @@ def resolve_agent(
             workspace_only=tools.fs.workspace_only, plan_tool=_plan_tool(tools), search=_search(tools.web.search)
         ),
         replies=_replies(values),
+        queue=_queue(values.messages.queue),
         channels={name.strip().lower(): _channel(channel) for name, channel in sorted(values.channels.items())},
     )
 
@@ -143,6 +145,21 @@ def _channel(written: Channel) -> ChannelSettings:
         capabilities=trimmed(can) if isinstance(can, tuple) else (),
         buttons=can.inline_buttons if isinstance(can, Capabilities) else None,
         reactions=written.reaction_level,
+    )
+
+
+def _queue(written: Queue) -> QueueSettings:
+    built_in = QueueRules()
+    quiet = built_in.quiet if written.debounce_ms is None else written.debounce_ms / 1000
+    return QueueSettings(
+        rules=QueueRules(
+            mode=written.mode or built_in.mode,
+            quiet=quiet,
+            cap=written.cap or built_in.cap,
+            drop=written.drop or built_in.drop,
+        ),
+        modes={name.strip().lower(): mode for name, mode in sorted(written.by_channel.items())},
+        quiets={name.strip().lower(): ms / 1000 for name, ms in sorted(written.debounce_ms_by_channel.items())},
     )
 
 

@@ -30,7 +30,6 @@ _COMPACTED: Final = (
 )
 _SUMMARISED: Final = "Codex summarises a conversation with the model that talks in it"
 _ENVELOPE: Final = "messages carry their time as the prompt shows it"
-_QUEUED: Final = "a message that comes in during a turn is handled as the gateway's own code asks"
 _PICTURES: Final = "pictures do not reach the model"
 _COMMANDS: Final = (
     "Codex runs the commands; set plugins.entries.codex.config.appServer.approvalPolicy and sandbox, and remove it"
@@ -57,7 +56,6 @@ UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
         },
         "auth.order": Unserved("the login of the agent's Codex home is used; see codex-bridge login"),
         "messages.groupChat.unmentionedInbound": Unserved("the gateway's own code decides which messages come in"),
-        "messages.queue": Unserved(_QUEUED),
         "models.providers.*.baseUrl": Unserved("the provider is the one that Codex is configured with"),
         "models.providers.*.agentRuntime.id": Unserved("every turn runs on Codex", harmless=("codex", "auto")),
         "tools.exec.ask": Unserved(_COMMANDS, harmless=("off", "on-miss"), refused=True),

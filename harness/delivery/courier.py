@@ -131,6 +131,10 @@ class Courier:
         await self._posting.keep(write)
         return await self._deliver(lead, texts)
 
+    async def keep(self, write: Awaitable[object]) -> None:
+        """Write a step into the ledger. A store that fails holds nothing up, and the operator is told of it once."""
+        await self._posting.keep(write)
+
     async def _say(self, lead: Inbound, reply: Say, result: TurnResult, showing: Showing | None) -> Ending | None:
         write = self._deliveries.answer(
             lead.key, dict(enumerate(reply.texts)), conversation=result.conversation, turn=result.turn

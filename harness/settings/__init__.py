@@ -32,6 +32,7 @@ from harness.settings.heartbeat import (
     day_minutes,
 )
 from harness.settings.memory import CitationsMode, MemorySettings, ResetAction, StartupSettings
+from harness.settings.queue import DropPolicy, QueueMode, QueueRules, QueueSettings
 from harness.settings.skills import (
     Host,
     PluginSkills,
@@ -55,6 +56,7 @@ __all__ = [
     "ChannelVisibility",
     "CitationsMode",
     "ContextInjection",
+    "DropPolicy",
     "ExcerptLimits",
     "FileLimits",
     "FileSettings",
@@ -65,6 +67,9 @@ __all__ = [
     "OwnerSettings",
     "PluginSkills",
     "PluginSwitches",
+    "QueueMode",
+    "QueueRules",
+    "QueueSettings",
     "RemoteNode",
     "ReplySettings",
     "ResetAction",

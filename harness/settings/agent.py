@@ -13,6 +13,7 @@ from harness.settings.excerpts import ExcerptLimits
 from harness.settings.files import FileSettings
 from harness.settings.heartbeat import ChannelVisibility, HeartbeatSettings
 from harness.settings.memory import MemorySettings, StartupSettings
+from harness.settings.queue import QueueSettings
 from harness.settings.skills import SkillSettings
 from harness.settings.times import TimeSettings
 from harness.settings.turns import MOST_TURNS
@@ -192,6 +193,8 @@ class AgentSettings:
     overlay: OverlaySettings = field(default_factory=OverlaySettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     replies: ReplySettings = field(default_factory=ReplySettings)
+    queue: QueueSettings = field(default_factory=QueueSettings)
+    """What becomes of messages that come while the agent is at another one of their chat."""
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict[str, ChannelSettings])
     """By the channel's name in lower case; under "defaults" for those that have no entry."""
 

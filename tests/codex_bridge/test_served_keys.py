@@ -40,6 +40,7 @@ READ: Final = {
     "hooks.internal.entries.*.paths": (f"{RULES}workspace_rules.py", "extra.paths"),
     "messages.visibleReplies": (f"{RULES}resolve.py", "visible=written.visible_replies"),
     "messages.groupChat.visibleReplies": (f"{RULES}resolve.py", "written.group_chat.visible_replies"),
+    "messages.queue.mode": (f"{RULES}resolve.py", "mode=written.mode or"),
     "plugins.load.paths": (f"{RULES}skill_rules.py", "values.plugins.load.paths"),
     "plugins.enabled": (f"{RULES}skill_rules.py", "on=written.enabled"),
     "plugins.allow": (f"{RULES}skill_rules.py", "only=name_filter(written.allow)"),

@@ -9,11 +9,23 @@ import anyio
 import pytest
 
 from codex_bridge.bridge import CodexHarness
+from codex_bridge.lanes import HABITS
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TurnStartParams, TurnSteerParams
+from harness.agent import Agent
+from harness.delivery.courier import Courier
+from harness.delivery.outbox import Abilities
+from harness.desk.desk import open_desk
+from harness.gather import Gatherer
+from harness.inbound import InboundMessage
 from harness.layers import Layer, LayerName, Lifetime, Trust
+from harness.plain import plain_settings
+from harness.settings.queue import QueueRules, QueueSettings
 from harness.store.bindings import bindings_at
+from harness.store.deliveries import Deliveries
+from harness.testing.outbox import RecordingOutbox
 from harness.turns import Joined, Outcome, Steered, TextDelta, TextRetracted, Trigger, TurnEvent, TurnResult
+from tests.support.desk import message, until
 from tests.support.turns import first_delta, harness_on_fake, words
 
 
@@ -262,3 +274,26 @@ async def test_words_that_are_lost_with_their_server_are_looked_up_before_anythi
         steered, result = await killed_after(turn, harness, "swallow this")
     assert (steered, result.outcome) == (Steered.UNKNOWN, Outcome.LOST)
     assert not steered.refused
+
+
+async def test_a_message_that_came_too_late_for_a_turn_has_the_next_one_with_the_same_words(tmp_path: Path) -> None:
+    """The desk of a gateway hears "no active turn to steer", and begins one turn."""
+    outbox, turns = RecordingOutbox(Abilities(keys=True)), list[CodexTurn]()
+    settings = replace(plain_settings(tmp_path), queue=QueueSettings(rules=QueueRules(quiet=0.0)))
+
+    def listen(said: InboundMessage, turn: CodexTurn) -> None:
+        del said
+        turns.append(turn)
+
+    async with bindings_at(tmp_path / "store.sqlite") as store, harness_on_fake(tmp_path, store) as harness:
+        deliveries = Deliveries(store.database)
+        agent = Agent(harness, Gatherer(settings, HABITS))
+        async with open_desk(agent, deliveries, Courier(deliveries, outbox), listen=listen) as desk:
+            await desk.receive(message(1, "stall"))
+            await until(lambda: bool(turns) and "turn/start" in requests(turns[0]))
+            await desk.receive(message(2, "late as ever"))
+            await desk.settled()
+    assert [requests(turn) for turn in turns] == [["thread/start", "turn/start", "turn/steer"], ["turn/start"]]
+    first, second = turns[0].sent[-1].to_wire(), turns[1].sent[-1].to_wire()
+    assert first["input"] == second["input"]
+    assert outbox.texts() == ["as ever", "as ever"]

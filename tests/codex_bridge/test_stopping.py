@@ -12,7 +12,7 @@ from codex_bridge.client import Client
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.base import Method
 from codex_bridge.wire.requests import TURN_INTERRUPT, TURN_START
-from harness.turns import EndedBy, Outcome
+from harness.turns import EndedBy, Outcome, Trigger
 from tests.support.turns import first_delta, harness_on_fake, words
 
 
@@ -174,3 +174,19 @@ async def test_a_stop_of_one_chat_leaves_the_turns_of_others_alone(tmp_path: Pat
         await turn.interrupt()
         assert other.buffer.result is None
         await other.interrupt()
+
+
+async def test_a_stop_of_a_conversation_ends_all_that_runs_or_waits_in_it(tmp_path: Path) -> None:
+    """A heartbeat that nobody holds the turn of, the message that waits for it, and no other chat."""
+    async with harness_on_fake(tmp_path) as harness:
+        beat = harness.start(replace(words("stall"), trigger=Trigger.HEARTBEAT))
+        await first_delta(beat)
+        waits, other = harness.start(words("echo")), harness.start(words("stall", chat="b"))
+        await first_delta(other)
+        assert await harness.stop("a") == 2
+        results = [await turn.result() for turn in (beat, waits)]
+        assert await harness.stop("a") == 0
+        assert other.buffer.result is None
+        await other.interrupt()
+    assert [(each.outcome, each.ended_by) for each in results] == [(Outcome.INTERRUPTED, EndedBy.PERSON)] * 2
+    assert waits.sent == []

@@ -359,6 +359,7 @@ COURSES: Final[dict[str, Course]] = {
     "stubborn": _stall,
     "die": _die,
     "left": _echo,
+    "late": _echo,
     "background": _background,
     "spawn": _spawn,
     "silent-end": _stall,

@@ -14,11 +14,11 @@ from codex_bridge.home import Home
 from codex_bridge.idle import Rest
 from codex_bridge.process import Launch
 from codex_bridge.restarts import Patience
-from codex_bridge.timing import Clock
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import TurnStartParams
 from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.store.bindings import Bindings, bindings_at
+from harness.timing import Clock
 from harness.turn_limit import TurnLimit
 from harness.turns import RunningTurn, TextDelta, Trigger, TurnRequest
 from tests.support.serving import LIMIT, executable

@@ -11,6 +11,7 @@ from harness.config import Surroundings, agent_ids, default_agent_id, read_confi
 from harness.settings import (
     AgentSettings,
     ContextInjection,
+    DropPolicy,
     ExcerptLimits,
     FileLimits,
     FileSettings,
@@ -20,6 +21,8 @@ from harness.settings import (
     ModelSettings,
     OwnerSettings,
     PluginSwitches,
+    QueueMode,
+    QueueRules,
     ReplySettings,
     SearchSettings,
     SeedOptions,
@@ -464,3 +467,28 @@ def test_the_web_is_searched_unless_a_key_says_otherwise(
 ) -> None:
     """`tools.web.search`."""
     assert settings_of(f"{{tools: {{web: {{search: {text or '{}'}}}}}}}", machine).tools.search == search
+
+
+@pytest.mark.parametrize(
+    ("text", "channel", "rules"),
+    [
+        ("", "telegram", QueueRules(mode=QueueMode.STEER, quiet=0.5, cap=20, drop=DropPolicy.SUMMARIZE)),
+        (
+            "{mode: 'collect', debounceMs: 0, cap: 3, drop: 'new'}",
+            "telegram",
+            QueueRules(mode=QueueMode.COLLECT, quiet=0.0, cap=3, drop=DropPolicy.NEW),
+        ),
+        (
+            "{mode: 'interrupt', byChannel: {Discord: 'followup'}, debounceMsByChannel: {discord: 2000}}",
+            "discord",
+            QueueRules(mode=QueueMode.FOLLOWUP, quiet=2.0),
+        ),
+        ("{mode: 'interrupt', byChannel: {discord: 'followup'}}", "telegram", QueueRules(mode=QueueMode.INTERRUPT)),
+        ("{mode: 'steer-backlog', cap: 0, debounceMs: -1, drop: 'some', byChannel: {x: 'queue'}}", "x", QueueRules()),
+    ],
+)
+def test_messages_are_queued_as_the_channel_or_else_all_of_them_say(
+    machine: Surroundings, text: str, channel: str, rules: QueueRules
+) -> None:
+    """`messages.queue`; a value that means nothing is passed over."""
+    assert settings_of(f"{{messages: {{queue: {text or '{}'}}}}}", machine).queue.of(channel) == rules

@@ -1,0 +1,357 @@
+"""One conversation at the desk: its line, the turn that runs, and what was said into that.
+
+What is decided is in `harness.desk.line`; here it is done, each order by a task of its own, so that nothing that takes
+long holds up a stop. Whatever goes wrong stays in the conversation.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Final, Generic, TypeAlias, TypeVar, TypeVarTuple, assert_never
+
+import anyio
+import anyio.abc
+
+from harness.agent import Agent
+from harness.delivery.courier import Courier
+from harness.desk.left_out import left_out_text
+from harness.desk.line import Batch, Begin, Interrupt, Join, LetGo, Line, Order, Why
+from harness.errors import THE_LOG, HarnessError
+from harness.inbound import ChatKind, InboundMessage
+from harness.layers import Layer
+from harness.lean_values import dataclass
+from harness.settings.queue import DropPolicy, QueueRules
+from harness.store.admitted import Ending, Inbound, Outbound
+from harness.store.deliveries import Deliveries
+from harness.timing import Clock, Timer
+from harness.turns import (
+    EndedBy,
+    Failure,
+    Finished,
+    Outcome,
+    RunningTurn,
+    Steered,
+    TurnEvent,
+    TurnResult,
+)
+
+Heard: TypeAlias = Callable[[TurnEvent], None]
+"""Hears the events of a turn."""
+AnyTurn = TypeVar("AnyTurn", bound=RunningTurn)
+Arguments = TypeVarTuple("Arguments")
+ENDINGS: Final = {Why.FULL: Ending.DROPPED, Why.STOPPED: Ending.STOPPED, Why.ANEW: Ending.STOPPED}
+TOO_MANY: Final = "Too many messages wait while I am at work. I do not read all of them; please say what matters again."
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message, and as the ledger has it."""
+
+    message: InboundMessage
+    inbound: Inbound
+
+    @property
+    def key(self) -> str:
+        """The message's id."""
+        return self.inbound.key
+
+
+class Work(Generic[AnyTurn]):
+    """What all conversations of a desk work with.
+
+    Args:
+        agent: Who answers.
+        deliveries: The ledger.
+        courier: Brings the answers.
+        group: Where tasks run.
+        clock: What pauses go by.
+        tell: Hears, in one sentence, of what a person who runs the gateway should know.
+        listen: Says who hears the events of a turn.
+        rested: Called when no task is left.
+    """
+
+    def __init__(
+        self,
+        agent: Agent[AnyTurn],
+        deliveries: Deliveries,
+        courier: Courier,
+        group: anyio.abc.TaskGroup,
+        *,
+        clock: Clock,
+        tell: Callable[[str], None],
+        listen: Callable[[InboundMessage, AnyTurn], Heard | None],
+        rested: Callable[[], None],
+    ) -> None:
+        self.agent = agent
+        self.deliveries = deliveries
+        self.courier = courier
+        self.clock = clock
+        self.tell = tell
+        self.listen = listen
+        self.closing = False
+        """Whether nothing is begun any more; what waits is for the next start."""
+        self.tasks = 0
+        self._group = group
+        self._rested = rested
+
+    def spawn(self, do: Callable[[*Arguments], Awaitable[object]], *arguments: *Arguments) -> None:
+        """Do something in a task of its own. Its error ends nothing else."""
+        self.tasks += 1
+        self._group.start_soon(self._guarded, do, arguments)
+
+    async def _guarded(self, do: Callable[[*Arguments], Awaitable[object]], arguments: tuple[*Arguments]) -> None:
+        try:
+            await do(*arguments)
+        except Exception:
+            logger.exception("something at the desk of %s failed", self.agent.gatherer.settings.id)
+        finally:
+            self.tasks -= 1
+            if not self.tasks:
+                self._rested()
+
+
+class Over:
+    """A turn that is over, or that no harness ever had."""
+
+    def __init__(self, result: TurnResult) -> None:
+        self._result = result
+
+    async def events(self) -> AsyncIterator[TurnEvent]:
+        """See `RunningTurn`."""
+        yield Finished(self._result)
+
+    async def result(self) -> TurnResult:
+        """See `RunningTurn`."""
+        return self._result
+
+    async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
+        """See `RunningTurn`."""
+
+    async def steer(self, words: tuple[Layer, ...], key: str) -> Steered:
+        """See `RunningTurn`."""
+        del words, key
+        return Steered.OVER
+
+
+class AtWork:
+    """The turn that a conversation is at, from before it is gathered."""
+
+    def __init__(self, batch: Batch[Letter]) -> None:
+        self.lead = batch.messages[0]
+        """The message that it is named after."""
+        self.senders = {each.message.sender.id for each in batch.messages}
+        """Whom it answers."""
+        self.turn: RunningTurn | None = None
+        self.known = anyio.Event()
+        """Set once there is `turn`."""
+        self.scope = anyio.CancelScope()
+        """Around all that comes before it."""
+        self.ends: EndedBy | None = None
+        """Who wants its end."""
+        self.in_order = anyio.Lock()
+        """What joins it is said to it in its order."""
+
+
+class Talk(Generic[AnyTurn]):
+    """One conversation.
+
+    Args:
+        work: What it works with.
+        rules: Says what holds in it now.
+        left: Called when it may be forgotten.
+    """
+
+    def __init__(self, work: Work[AnyTurn], rules: Callable[[], QueueRules], left: Callable[[], None]) -> None:
+        self.intake = anyio.Lock(fast_acquire=True)
+        """Messages are taken in one after the other, in the order in which they came."""
+        self.users = 0
+        """Those who are about to do something with it."""
+        self.stops = 0
+        """How often it was stopped."""
+        self._work = work
+        self._rules = rules
+        self._left = left
+        self._line = Line[Letter]()
+        self._at: AtWork | None = None
+        self._timer: Timer | None = None
+        self._told_full = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits and nothing runs."""
+        return self._line.idle
+
+    @property
+    def forgettable(self) -> bool:
+        """Whether nothing is lost with it."""
+        return self.idle and not self.users
+
+    @property
+    def waiting(self) -> int:
+        """How many messages wait."""
+        return len(self._line.waiting)
+
+    def answers(self, sender: str) -> bool:
+        """Whether the turn that runs answers somebody."""
+        return self._at is not None and sender in self._at.senders
+
+    def arrive(self, letter: Letter, *, resets: bool, begun: bool) -> None:
+        """Take a message in that the ledger has.
+
+        Args:
+            letter: The message.
+            resets: It is a bare /new or /reset of somebody who may say so.
+            begun: The ledger has it as running in a turn of its own, as nobody was at work.
+        """
+        orders = self._line.arrive(letter, self._rules(), self._work.clock.time(), resets=resets)
+        self._do(orders, begun=begun)
+
+    def stop(self) -> tuple[bool, int]:
+        """End the turn, and let go of what waits; tells whether there was a turn, and how many waited."""
+        waited, at = self.waiting, self._at
+        self.stops += 1
+        self._do(self._line.stop())
+        return at is not None, waited
+
+    def look(self) -> None:
+        """See what is to be done, as time has passed or other rules hold."""
+        self._do(self._line.look(self._rules(), self._work.clock.time()))
+
+    def let_go(self, letter: Letter, why: Why) -> None:
+        """Do nothing about a message that the ledger has."""
+        self._work.spawn(self._let_go, letter, why)
+
+    # orders
+
+    def _do(self, orders: Sequence[Order[Letter]], *, begun: bool = False) -> None:
+        for order in orders:
+            match order:
+                case Begin(batch):
+                    if not self._work.closing:
+                        self._at = AtWork(batch)
+                        self._work.spawn(self._run, self._at, batch, begun)
+                case Join(batch):
+                    if self._at is not None and not self._work.closing:
+                        self._at.senders.update(each.message.sender.id for each in batch.messages)
+                        self._work.spawn(self._join, self._at, batch)
+                case Interrupt(stopped):
+                    if self._at is not None:
+                        self._end(self._at, EndedBy.PERSON if stopped else EndedBy.GIVEN_WAY)
+                case LetGo(letter, why):
+                    self._work.spawn(self._let_go, letter, why)
+                case _:
+                    assert_never(order)
+        self._set_timer()
+        if self.forgettable:
+            self._told_full = False
+            self._left()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = self._line.due(self._rules())
+        if due is not None:
+            self._timer = self._work.clock.call_at(due, self.look)
+
+    def _end(self, at: AtWork, by: EndedBy) -> None:
+        at.ends = at.ends or by
+        if at.turn is None:
+            at.scope.cancel()
+        else:
+            self._work.spawn(at.turn.interrupt, at.ends)
+
+    # one turn
+
+    async def _run(self, at: AtWork, batch: Batch[Letter], begun: bool) -> None:
+        if not begun:
+            keys = [each.key for each in batch.messages]
+            await self._work.courier.keep(self._work.deliveries.begin(keys, at.lead.key))
+        heard: Heard | None = None
+        try:
+            with at.scope:
+                first, *more = (each.message for each in batch.messages)
+                turn = await self._work.agent.receive(first, *more, left_out=_left_out(batch))
+                at.turn = turn
+                heard = self._work.listen(first, turn)
+        except HarnessError as error:
+            at.turn = at.turn or Over(_failed(str(error)))
+        except Exception:
+            logger.exception("the turn for %s could not be begun", at.lead.key)
+            at.turn = at.turn or Over(_failed(f"The gateway had an internal error; {THE_LOG}."))
+        if at.turn is None:
+            at.turn = Over(TurnResult(Outcome.INTERRUPTED, "", ended_by=at.ends or EndedBy.PERSON))
+        elif at.ends is not None:
+            self._work.spawn(at.turn.interrupt, at.ends)
+        at.known.set()
+        self._work.spawn(self._carry, at.turn, at.lead, heard)
+        try:
+            await at.turn.result()
+        except Exception:
+            logger.exception("the turn for %s has no result", at.lead.key)
+        self._at = None
+        self._do(self._line.over(self._rules(), self._work.clock.time()))
+
+    async def _carry(self, turn: RunningTurn, lead: Letter, heard: Heard | None) -> None:
+        # In a group silence is usual, and what was shown would have to be taken back.
+        show = lead.message.chat.kind is ChatKind.DIRECT
+        try:
+            await self._work.courier.carry(turn, lead.inbound, show=show, hear=heard)
+        except Exception:
+            logger.exception("the answer to %s was not delivered", lead.key)
+            self._work.tell(f"An answer to {lead.inbound.channel} {lead.inbound.chat} was not delivered; {THE_LOG}.")
+
+    # what joins it
+
+    async def _join(self, at: AtWork, batch: Batch[Letter]) -> None:
+        async with at.in_order:
+            await at.known.wait()
+            keys = [each.key for each in batch.messages]
+            await self._work.courier.keep(self._work.deliveries.begin(keys, at.lead.key, steered=True))
+            self._work.spawn(self._steer, at, batch, keys)
+
+    async def _steer(self, at: AtWork, batch: Batch[Letter], keys: list[str]) -> None:
+        turn, deliveries = at.turn, self._work.deliveries
+        first, *more = (each.message for each in batch.messages)
+        steered = Steered.OVER
+        if turn is not None:
+            try:
+                words = self._work.agent.joining(first, *more, left_out=_left_out(batch))
+                steered = Steered.UNKNOWN
+                steered = await turn.steer(words, keys[0])
+            except Exception:
+                logger.exception("%s could not be said into the turn for %s", keys[0], at.lead.key)
+        if steered.refused:
+            await self._work.courier.keep(deliveries.give_back(keys))
+        elif steered is Steered.TAKEN or not await _goes_down(turn):  # else the next start looks who has them
+            await self._work.courier.keep(deliveries.joined(keys))
+        rules, now = self._rules(), self._work.clock.time()
+        self._do(self._line.joined(batch, rules, now, taken=not steered.refused))
+
+    # what is let go of
+
+    async def _let_go(self, letter: Letter, why: Why) -> None:
+        await self._work.courier.keep(self._work.deliveries.settle(letter.key, ENDINGS[why]))
+        if why is Why.FULL and not self._told_full and self._rules().drop is not DropPolicy.SUMMARIZE:
+            self._told_full = True
+            where = f"{letter.inbound.channel} {letter.inbound.chat}"
+            self._work.tell(f"Too many messages of {where} wait, and some are let go of.")
+            if letter.message.chat.kind is ChatKind.DIRECT:
+                await self._work.courier.late(letter.inbound, [Outbound(letter.key, 0, TOO_MANY)])
+
+
+async def _goes_down(turn: RunningTurn | None) -> bool:
+    """Whether the gateway's end ended a turn of which nobody knows what it has."""
+    if turn is None:
+        return False
+    result = await turn.result()
+    return result.failure is Failure.SHUTDOWN or result.ended_by is EndedBy.SHUTDOWN
+
+
+def _left_out(batch: Batch[Letter]) -> str:
+    return left_out_text([each.message.message for each in batch.left_out], batch.left_out_count)
+
+
+def _failed(error: str) -> TurnResult:
+    return TurnResult(Outcome.FAILED, "", error=error, failure=Failure.OTHER)

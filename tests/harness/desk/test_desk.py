@@ -1,0 +1,756 @@
+"""Each message is answered once, in its order, whatever else happens in its chat or in another."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Never
+
+import anyio
+import anyio.lowlevel
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.desk.desk import Receipt, Stopped
+from harness.desk.talk import TOO_MANY
+from harness.errors import StoreError, WorkspaceError
+from harness.inbound import InboundMessage
+from harness.layers import LayerName
+from harness.settings.queue import DropPolicy, QueueMode, QueueRules
+from harness.store.admitted import State
+from harness.turns import EndedBy, Failure, Outcome, Steered, TextDelta, TurnEvent, TurnRequest, TurnResult
+from tests.support.desk import LIMIT, House, PlayedHarness, PlayedTurn, house, message, until
+
+CONVERSATION = "agent:main:telegram:direct:7"
+QUIET = QueueRules().quiet
+
+
+# who is answered, and when
+
+
+async def test_a_message_that_finds_nobody_at_work_is_answered_at_once(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        assert await at.desk.receive(message(1)) is Receipt.TAKEN_IN
+        turn = await at.begun(1)
+        assert turn.said == ["message 1"]
+        turn.end("first")
+        await at.settled()
+        assert at.outbox.texts() == ["first"]
+        assert await at.states() == {}
+
+
+async def test_messages_that_come_during_a_turn_join_it_together_once_it_is_quiet(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET * 0.9)
+        await at.desk.receive(message(3))
+        at.clock.advance(QUIET * 0.9)
+        assert turn.steered == []
+        at.clock.advance(QUIET * 0.1)
+        await until(lambda: len(turn.steered) == 2)
+        turn.end("all three")
+        await at.settled()
+        assert turn.steered == ["message 2", "message 3"]
+        assert len(at.turns) == 1
+        assert at.outbox.texts() == ["all three"]
+        assert await at.states() == {}
+
+
+@pytest.mark.parametrize("refusal", [Steered.OVER, Steered.UNFIT])
+async def test_what_a_turn_refuses_is_said_once_in_the_next_one(tmp_path: Path, refusal: Steered) -> None:
+    async with house(tmp_path, harness=PlayedHarness(takes=refusal)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET)
+        await until(lambda: turn.steered == ["message 2"])
+        await at.desk.receive(message(3))
+        at.clock.advance(QUIET)
+        turn.end("first")
+        second = await at.begun(2)
+        assert second.said == ["message 2", "message 3"]
+        second.end("second")
+        await at.settled()
+        assert turn.steered == ["message 2"]
+        assert at.outbox.texts() == ["first", "second"]
+        assert await at.states() == {}
+
+
+async def test_words_whose_fate_the_turn_ends_before_telling_have_the_next_turn_to_themselves(tmp_path: Path) -> None:
+    async with house(tmp_path, harness=PlayedHarness(takes=None)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET)
+        await until(lambda: turn.steered == ["message 2"])
+        turn.late = True
+        turn.end("first")
+        await at.desk.receive(message(3))
+        await anyio.wait_all_tasks_blocked()
+        assert len(at.turns) == 1  # 3 does not overtake 2
+        turn.answer(Steered.OVER)
+        at.clock.advance(QUIET)
+        second = await at.begun(2)
+        assert second.said == ["message 2", "message 3"]
+        second.end()
+        await at.settled()
+
+
+@pytest.mark.parametrize("mode", [QueueMode.FOLLOWUP, QueueMode.COLLECT])
+async def test_what_waits_has_the_next_turns_alone_or_one_of_them_together(tmp_path: Path, mode: QueueMode) -> None:
+    async with house(tmp_path, QueueRules(mode=mode)) as at:
+        await at.desk.receive(message(1))
+        first = await at.begun(1)
+        for number in (2, 3):
+            await at.desk.receive(message(number))
+        at.clock.advance(10 * QUIET)
+        first.end("first")
+        second = await at.begun(2)
+        second.end("second")
+        if mode is QueueMode.FOLLOWUP:
+            (await at.begun(3)).end("third")
+        await at.settled()
+        said = [each.said for each in at.turns[1:]]
+        assert said == ([["message 2"], ["message 3"]] if mode is QueueMode.FOLLOWUP else [["message 2", "message 3"]])
+        assert first.steered == second.steered == []
+        assert len(at.outbox.texts()) == len(at.turns)
+        assert await at.states() == {}
+
+
+async def test_a_message_that_interrupts_makes_the_turn_give_way_and_has_the_next_one(tmp_path: Path) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.INTERRUPT)) as at:
+        await at.desk.receive(message(1))
+        first = await at.begun(1)
+        await at.desk.receive(message(2))
+        second = await at.begun(2)
+        second.end("second")
+        await at.settled()
+        assert first.interrupts == [EndedBy.GIVEN_WAY]
+        assert at.outbox.texts() == ["second"]
+        assert await at.states() == {}
+
+
+async def test_a_message_that_comes_twice_is_answered_once_also_after_a_restart(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        receipts = [await at.desk.receive(message(1)) for _ in range(2)]
+        (await at.begun(1)).end("first")
+        await at.settled()
+        receipts.append(await at.desk.receive(message(1)))
+        assert len(at.turns) == 1
+    async with house(tmp_path) as at:
+        receipts.append(await at.desk.receive(message(1)))
+        assert at.turns == []
+    assert receipts == [Receipt.TAKEN_IN, *[Receipt.TWICE] * 3]
+
+
+async def test_what_comes_in_together_is_answered_in_the_order_of_the_calls(tmp_path: Path) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.COLLECT)) as at:
+        await at.desk.receive(message(0))
+        async with anyio.create_task_group() as group:
+            for number in range(1, 15):
+                group.start_soon(at.desk.receive, message(number))
+        at.turns[0].end()
+        at.clock.advance(QUIET)
+        second = await at.begun(2)
+        assert second.said == [f"message {number}" for number in range(1, 15)]
+        second.end()
+        await at.settled()
+
+
+async def test_the_pause_is_one_of_the_loop_where_no_other_clock_is_given(tmp_path: Path) -> None:
+    rules = QueueRules(mode=QueueMode.COLLECT, quiet=0.05)
+    async with house(tmp_path, rules, clock=asyncio.get_running_loop()) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        turn.end()
+        second = await at.begun(2)
+        second.end()
+        await at.settled()
+
+
+# too many
+
+
+async def test_of_messages_that_are_too_many_the_agent_is_told_in_one_line(tmp_path: Path) -> None:
+    async with house(tmp_path, QueueRules(cap=2)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        for number in range(2, 6):
+            await at.desk.receive(message(number, f"ask\n{number}"))
+        at.clock.advance(QUIET)
+        await until(lambda: len(turn.steered) == 2)
+        turn.end("done")
+        await at.settled()
+        assert turn.steered == ["ask\n4", "ask\n5"]
+        (told,) = turn.left_out
+        assert told.count("\n") == 0
+        assert "2 messages were left out" in told
+        assert "ask 2" in told
+        assert "ask 3" in told
+        assert at.outbox.texts() == ["done"]
+        assert await at.states() == {}
+
+
+@pytest.mark.parametrize("drop", [DropPolicy.OLD, DropPolicy.NEW])
+async def test_of_messages_that_are_let_go_of_without_a_word_the_chat_is_told_once(
+    tmp_path: Path, drop: DropPolicy
+) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.COLLECT, cap=1, drop=drop)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        for number in range(2, 6):
+            await at.desk.receive(message(number))
+        at.clock.advance(10 * QUIET)
+        turn.end("first")
+        second = await at.begun(2)
+        second.end("second")
+        await at.settled()
+        assert second.said == ["message 2" if drop is DropPolicy.NEW else "message 5"]
+        assert sorted(at.outbox.texts()) == sorted([TOO_MANY, "first", "second"])
+        assert len(at.told) == 1
+        assert await at.states() == {}
+        assert LayerName.LEFT_OUT not in [each.name for each in second.request.composition.layers]
+
+
+async def test_a_turn_of_its_own_is_told_of_what_was_left_out_as_well(tmp_path: Path) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.COLLECT, cap=1)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        for number in range(2, 4):
+            await at.desk.receive(message(number))
+        at.clock.advance(10 * QUIET)
+        turn.end()
+        second = await at.begun(2)
+        layer = second.request.composition.get(LayerName.LEFT_OUT)
+        assert layer is not None
+        assert "message 2" in layer.text
+        second.end()
+        await at.settled()
+
+
+# stopping
+
+
+async def test_a_stop_ends_the_turn_lets_go_of_what_waits_and_says_so(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        for number in (2, 3):
+            await at.desk.receive(message(number))
+        assert await at.desk.receive(message(4, "/stop")) is Receipt.OBEYED
+        await at.settled()
+        assert turn.interrupts == [EndedBy.PERSON]
+        assert len(at.turns) == 1
+        assert at.outbox.texts() == ["Stopped. 2 messages that waited were let go of."]
+        assert await at.states() == {}
+
+
+async def test_a_stop_waits_for_no_store_and_no_turn_and_twice_is_as_good_as_once(tmp_path: Path) -> None:
+    async with house(tmp_path, harness=PlayedHarness(deaf=True)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        locked = sqlite3.connect(tmp_path / "store.sqlite")
+        locked.execute("BEGIN IMMEDIATE")
+        receipts: list[Receipt] = []
+        async with anyio.create_task_group() as group:
+            group.start_soon(at.desk.receive, message(2))  # waits for the store
+            await anyio.wait_all_tasks_blocked()
+            with anyio.fail_after(1):
+                receipts += [await at.desk.receive(message(number, "/stop")) for number in (3, 3, 4)]
+                await until(lambda: bool(turn.interrupts))
+            locked.rollback()
+        assert receipts == [Receipt.OBEYED, Receipt.TWICE, Receipt.OBEYED]
+        assert turn.interrupts == [EndedBy.PERSON]
+        turn.finish(TurnResult(Outcome.INTERRUPTED, "", ended_by=EndedBy.PERSON))
+        await at.settled()
+        assert len(at.turns) == 1  # 2 came before the stop
+        assert await at.states() == {}
+        locked.close()
+
+
+async def test_a_stop_while_the_turn_is_being_gathered_begins_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house(tmp_path) as at:
+        gathering = anyio.Event()
+
+        async def gather(*_: object) -> None:
+            gathering.set()
+            await anyio.sleep_forever()
+
+        monkeypatch.setattr("harness.gather.Gatherer.gather", gather)
+        await at.desk.receive(message(1))
+        await gathering.wait()
+        await at.desk.receive(message(2, "stop!"))
+        await at.settled()
+        monkeypatch.undo()
+        assert at.turns == []
+        assert at.outbox.texts() == ["Stopped."]
+        assert await at.states() == {}
+        await at.desk.receive(message(3))
+        (await at.begun(1)).end("here")
+        await at.settled()
+        assert at.outbox.texts()[1:] == ["here"]
+
+
+async def test_a_stop_at_the_very_moment_in_which_a_turn_begins_ends_it(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+
+        def stop(request: TurnRequest) -> None:
+            del request
+            with contextlib.suppress(StopIteration):  # a stop waits for nothing
+                at.desk.receive(message(2, "/stop")).send(None)
+
+        at.harness.begin = stop
+        await at.desk.receive(message(1))
+        await at.settled()
+        assert at.turns[0].interrupts == [EndedBy.PERSON]
+        assert at.outbox.texts() == ["Stopped."]
+        assert await at.states() == {}
+
+
+async def test_a_stop_that_comes_again_after_a_restart_is_not_answered_again(tmp_path: Path) -> None:
+    for answers in (1, 0):
+        async with house(tmp_path) as at:
+            await at.desk.receive(message(1, "/stop"))
+            await at.settled()
+            assert len(at.outbox.texts()) == answers
+
+
+async def test_what_was_being_said_into_a_turn_that_is_stopped_is_not_said_again(tmp_path: Path) -> None:
+    async with house(tmp_path, harness=PlayedHarness(takes=None)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET)
+        await until(lambda: turn.steered == ["message 2"])
+        await at.desk.receive(message(3, "/stop"))
+        turn.answer(Steered.OVER)
+        await at.settled()
+        assert len(at.turns) == 1
+        assert await at.states() == {}
+
+
+async def test_what_the_desk_did_not_begin_is_stopped_too(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        at.harness.aside[CONVERSATION] = 1  # a heartbeat, or an agent that outlived its turn
+        await at.desk.receive(message(1, "/STOP"))
+        await at.settled()
+        await at.desk.receive(message(2, "/stop@pell_bot"))
+        await at.settled()
+        assert at.outbox.texts() == ["Stopped.", "There is nothing to stop."]
+        assert await at.desk.stop(CONVERSATION) == Stopped(0, 0)
+
+
+async def test_a_gateways_own_button_stops_like_a_message(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        assert await at.desk.stop(CONVERSATION) == Stopped(1, 1)
+        await at.settled()
+        assert turn.interrupts == [EndedBy.PERSON]
+        assert at.outbox.texts() == []
+
+
+@pytest.mark.parametrize(
+    ("sender", "owners", "text", "stops"),
+    [
+        ("7", frozenset({"7"}), "/stop", True),
+        ("8", frozenset({"7"}), "/stop", False),
+        ("9", frozenset({"7"}), "/stop", True),  # whom the turn answers
+        ("8", None, "/stop", True),
+        ("7", frozenset({"7"}), "stop", False),  # people say that to each other
+        ("8", frozenset({"7"}), "/new", False),
+        ("9", frozenset({"7"}), "/new", True),
+    ],
+)
+async def test_in_a_group_the_owner_and_whoever_is_answered_may_stop(
+    tmp_path: Path, sender: str, owners: frozenset[str] | None, text: str, stops: bool
+) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.FOLLOWUP), owners=owners) as at:
+        await at.desk.receive(message(1, chat="-1", sender="9", group=True))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2, text, chat="-1", sender=sender, group=True))
+        await anyio.wait_all_tasks_blocked()
+        assert bool(turn.interrupts) is stops
+        if not stops:
+            turn.end()
+        if not stops or text == "/new":
+            (await at.begun(2)).end()
+        await at.settled()
+
+
+async def test_a_bare_new_lets_go_of_what_waits_and_begins_anew_alone(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        first = await at.begun(1)
+        await at.desk.receive(message(2))
+        await at.desk.receive(message(3, "/new"))
+        await at.desk.receive(message(4))
+        second = await at.begun(2)
+        at.clock.advance(QUIET)
+        await until(lambda: second.steered == ["message 4"])
+        second.end("hello")
+        await at.settled()
+        assert first.interrupts == [EndedBy.PERSON]
+        assert second.request.fresh
+        assert at.outbox.texts() == ["hello"]
+        assert await at.states() == {}
+
+
+# errors stay where they are
+
+
+async def test_a_turn_that_cannot_be_begun_is_one_sentence_and_the_next_one_runs(tmp_path: Path) -> None:
+    def refuse(request: TurnRequest) -> None:
+        if "1" in request.message_key:
+            raise WorkspaceError("The workspace is gone.")
+        if "2" in request.message_key:
+            raise ZeroDivisionError
+
+    async with house(tmp_path, harness=PlayedHarness(begin=refuse)) as at:
+        for number in (1, 2, 3):
+            await at.desk.receive(message(number))
+            if number < 3:
+                await at.settled()
+        (await at.begun(1)).end("third")
+        await at.settled()
+        first, second, third = at.outbox.texts()
+        assert first == "The workspace is gone."
+        assert "internal error" in second
+        assert third == "third"
+        assert await at.states() == {}
+
+
+async def test_an_error_in_one_chat_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Never:
+        raise ZeroDivisionError
+
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1, chat="1"))
+        await at.desk.receive(message(1, chat="2"))
+        broken, sound = await at.begun(1), await at.begun(2)
+        monkeypatch.setattr("harness.delivery.courier.decide", fail)
+        broken.end()
+        await until(lambda: bool(at.told))
+        monkeypatch.undo()
+        sound.end("here")
+        await at.settled()
+        assert at.outbox.texts() == ["here"]
+        await at.desk.receive(message(2, chat="1"))
+        (await at.begun(3)).end("there")
+        await at.settled()
+        assert at.outbox.texts() == ["here", "there"]
+
+
+@pytest.mark.parametrize("call", ["joining", "steer"])
+async def test_an_error_while_words_join_a_turn_says_them_twice_in_no_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def fail(*_: object, **__: object) -> Never:
+        raise ZeroDivisionError
+
+    where = "harness.agent.Agent.joining" if call == "joining" else "tests.support.desk.PlayedTurn.steer"
+    monkeypatch.setattr(where, fail)
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET)
+        turn.end()
+        if call == "joining":  # it surely was not said
+            (await at.begun(2)).end()
+        await at.settled()
+        assert [each.said for each in at.turns[1:]] == ([["message 2"]] if call == "joining" else [])
+        assert await at.states() == {}
+
+
+async def test_an_error_while_a_message_is_let_go_of_ends_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Never:
+        raise ZeroDivisionError
+
+    async with house(tmp_path) as at:
+        for number in (1, 2):
+            await at.desk.receive(message(number))
+        await at.desk.receive(message(1, chat="8"))
+        _, other = await at.begun(1), await at.begun(2)
+        with monkeypatch.context() as patched:
+            patched.setattr("harness.store.deliveries.Deliveries.settle", fail)
+            await at.desk.receive(message(3, "/stop"))
+            await until(lambda: at.outbox.texts("7") != [])
+        other.end("here")
+        await at.settled()
+        assert at.outbox.texts("8") == ["here"]
+
+
+async def test_a_caller_that_is_cancelled_takes_no_message_back_that_the_store_may_have(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.states()  # opens the store
+        locked = sqlite3.connect(tmp_path / "store.sqlite")
+        locked.execute("BEGIN IMMEDIATE")
+        async with anyio.create_task_group() as group:
+            group.start_soon(at.desk.receive, message(1))
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+            locked.rollback()
+        locked.close()
+        (await at.begun(1)).end("first")
+        await at.settled()
+        assert at.outbox.texts() == ["first"]
+
+
+async def test_a_message_that_comes_twice_at_once_is_answered_once_also_where_the_store_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        await anyio.lowlevel.checkpoint()
+        raise StoreError("The store is away.")
+
+    monkeypatch.setattr("harness.store.database.Database.run_small", fail)
+    async with house(tmp_path) as at:
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(at.desk.receive, message(1))
+        (await at.begun(1)).end("first")
+        at.clock.advance(QUIET)
+        await at.settled()
+        assert (len(at.turns), at.turns[0].steered, at.outbox.texts()) == (1, [], ["first"])
+
+
+async def test_a_store_that_fails_keeps_no_answer_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise StoreError("The store is away.")
+
+    async with house(tmp_path) as at:
+        monkeypatch.setattr("harness.store.database.Database.run_small", fail)
+        monkeypatch.setattr("harness.store.database.Database.run", fail)
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        receipts = [await at.desk.receive(message(2)) for _ in range(2)]
+        at.clock.advance(QUIET)
+        await until(lambda: turn.steered == ["message 2"])
+        turn.end("both")
+        await at.settled()
+        assert receipts == [Receipt.TAKEN_IN, Receipt.TWICE]
+        assert at.outbox.texts() == ["both"]
+        monkeypatch.undo()
+        await at.desk.receive(message(3))
+        (await at.begun(2)).end("third")
+        await at.settled()
+        assert at.outbox.texts() == ["both", "third"]
+        assert await at.states() == {}
+
+
+# how messages are queued
+
+
+async def test_a_chat_is_queued_as_its_owner_says_until_that_is_taken_back(tmp_path: Path) -> None:
+    async with house(tmp_path, owners=frozenset({"7"})) as at:
+        await at.desk.receive(message(1, "/queue followup debounce:2s cap:3 drop:old"))
+        await at.desk.receive(message(2))
+        first = await at.begun(1)
+        await at.desk.receive(message(3))
+        at.clock.advance(10)
+        assert first.steered == []
+        await at.desk.receive(message(4, "/queue default"))  # holds for what waits, too
+        at.clock.advance(10)
+        await until(lambda: first.steered == ["message 3"])
+        first.end("both")
+        await at.settled()
+        told = at.outbox.texts()
+        assert [text for text in told if "followup, after 2 s" in text and "at most 3" in text and "old" in text]
+        assert [text for text in told if "steer, after 0.5 s" in text]
+
+
+async def test_what_is_wrong_with_a_word_about_the_queue_is_said_and_nothing_changes(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1, "/queue collct"))
+        await at.desk.receive(message(2, "/queue"))
+        await at.settled()
+        wrong, rules = sorted(at.outbox.texts())
+        assert "collct" in wrong
+        assert rules.startswith("Messages that come while I am at work: steer")
+        assert at.turns == []
+
+
+async def test_somebody_else_does_not_say_how_a_chat_is_queued(tmp_path: Path) -> None:
+    async with house(tmp_path, owners=frozenset({"7"})) as at:
+        await at.desk.receive(message(1, "/queue collect", chat="-1", sender="8", group=True))
+        turn = await at.begun(1)
+        assert turn.said == ["/queue collect"]
+        turn.end()
+        await at.settled()
+
+
+# listening, and the end
+
+
+async def test_a_gateway_hears_what_happens_in_a_turn(tmp_path: Path) -> None:
+    heard: list[TurnEvent] = []
+
+    def listen(said: InboundMessage, turn: PlayedTurn) -> Callable[[TurnEvent], None]:
+        assert (said.message_id, turn.said) == ("1", ["message 1"])
+        return heard.append
+
+    async with house(tmp_path, listen=listen) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        turn.say("do")
+        turn.end("done")
+        await at.settled()
+    assert heard[0] == TextDelta("answer", "do")
+
+
+async def test_an_answer_is_shown_while_it_is_said_in_a_direct_chat_alone(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1, chat="-1", group=True))
+        group = await at.begun(1)
+        await at.desk.receive(message(2))
+        direct = await at.begun(2)
+        for turn in (group, direct):
+            turn.say("The beginning of an answer. And then")
+        await until(lambda: bool(at.outbox.texts()))
+        assert at.outbox.texts("-1") == []
+        assert at.outbox.texts("7") != []
+        group.end()
+        direct.end()
+        await at.settled()
+
+
+async def test_what_waits_when_a_gateway_goes_is_answered_by_the_next_start(tmp_path: Path) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.FOLLOWUP), patience=5) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        async with anyio.create_task_group() as group:
+            group.start_soon(at.desk.close, 5)
+            await anyio.wait_all_tasks_blocked()
+            assert await at.desk.receive(message(3)) is Receipt.KEPT
+            assert await at.desk.receive(message(4, chat="8")) is Receipt.KEPT
+            turn.end("first")  # is still delivered
+        assert at.outbox.texts() == ["first"]
+        assert await at.states() == dict.fromkeys("234", State.ADMITTED)
+    async with house(tmp_path, QueueRules(mode=QueueMode.FOLLOWUP)) as at:
+        await at.desk.recover()
+        await at.begun(2)
+        for turn in at.turns:
+            turn.end(f"to {turn.said[0]}")
+        (await at.begun(3)).end("to message 3")
+        await at.settled()
+        assert at.outbox.texts("7") == ["to message 2", "to message 3"]
+        assert at.outbox.texts("8") == ["to message 4"]
+        assert await at.states() == {}
+
+
+async def test_words_that_nobody_knows_of_when_the_gateway_goes_are_looked_up_by_the_next_start(tmp_path: Path) -> None:
+    async with house(tmp_path, harness=PlayedHarness(takes=None)) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET)
+        await until(lambda: turn.steered == ["message 2"])
+        turn.late = True
+        turn.finish(TurnResult(Outcome.FAILED, "", failure=Failure.SHUTDOWN, ended_by=EndedBy.SHUTDOWN))
+        turn.answer(Steered.UNKNOWN)
+        await at.settled()
+        (open_,) = await at.deliveries.open()
+        assert open_.steered == ("telegram:7:2",)
+        assert open_.state is State.RUNNING
+
+
+async def test_a_turn_that_does_not_end_holds_up_the_end_of_a_desk_no_longer_than_it_may(tmp_path: Path) -> None:
+    with anyio.fail_after(3):
+        async with house(tmp_path, patience=0.05) as at:
+            await at.desk.receive(message(1))
+            await at.begun(1)
+    async with house(tmp_path) as at:
+        assert await at.states() == {"1": State.RUNNING}
+
+
+async def test_a_desk_forgets_a_conversation_in_which_nothing_waits_and_nothing_runs(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        for number in range(3):
+            await at.desk.receive(message(number, chat=str(number)))
+            (await at.begun(number + 1)).end()
+        await at.settled()
+        assert not at.desk.busy
+
+
+# anything at all
+
+STEPS = st.one_of(
+    st.tuples(st.just("say"), st.sampled_from(["1", "2"])),
+    st.tuples(st.just("say"), st.sampled_from(["1", "2"])),
+    st.tuples(st.just("pass"), st.sampled_from([0.1, QUIET, 4 * QUIET])),
+    st.tuples(st.just("end"), st.just("")),
+    st.tuples(st.just("answer"), st.sampled_from([Steered.TAKEN, Steered.OVER, Steered.UNFIT])),
+    st.tuples(st.just("stop"), st.sampled_from(["1", "2"])),
+    st.tuples(st.just("settle"), st.just("")),
+)
+RULES = st.builds(
+    QueueRules,
+    mode=st.sampled_from(QueueMode),
+    quiet=st.sampled_from([0.0, QUIET]),
+    cap=st.sampled_from([1, 3, 20]),
+    drop=st.sampled_from(DropPolicy),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=st.lists(STEPS, max_size=25), rules=RULES)
+def test_whatever_happens_each_message_is_said_once_or_let_go_of_and_none_overtakes_another(
+    steps: list[tuple[str, Any]], rules: QueueRules, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    anyio.run(_play, steps, rules, tmp_path_factory.mktemp("house"))
+
+
+async def _play(steps: list[tuple[str, Any]], rules: QueueRules, folder: Path) -> None:
+    async with house(folder, rules, harness=PlayedHarness(takes=None)) as at:
+        came: dict[str, list[str]] = {"1": [], "2": []}
+        for number, (step, with_) in enumerate(steps):
+            if step == "say":
+                came[with_].append(f"message {number}")
+            await _step(at, number, step, with_)
+        with anyio.fail_after(LIMIT):
+            while at.desk.busy:
+                at.clock.advance(QUIET)
+                for turn in _open_turns(at):
+                    turn.end()
+                await anyio.lowlevel.checkpoint()
+        assert await at.states() == {}
+        for chat, texts in came.items():
+            turns = [turn for turn in at.turns if turn.request.session_key.endswith(f":{chat}")]
+            have = [text for turn in turns for text in (*turn.said, *turn.has)]
+            assert have == [text for text in texts if text in have]
+            if ("stop", chat) not in steps and rules.cap > len(texts):
+                assert have == texts
+
+
+async def _step(at: House, number: int, step: str, with_: Any) -> None:
+    match step:
+        case "say":
+            await at.desk.receive(message(number, chat=with_))
+        case "pass":
+            at.clock.advance(with_)
+        case "answer":
+            for turn in _open_turns(at):
+                turn.answer(with_)
+        case "end":
+            for turn in _open_turns(at)[:1]:
+                turn.end()
+        case "stop":
+            await at.desk.receive(message(number, "/stop", chat=with_))
+        case _:
+            await anyio.wait_all_tasks_blocked()
+
+
+def _open_turns(at: House) -> list[PlayedTurn]:
+    return [turn for turn in at.turns if turn.buffer.result is None]

@@ -1,0 +1,222 @@
+"""Messages at the desk of a gateway, on the real binary: each reaches the model once, and is answered in its chat."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from codex_bridge.binary import CodexBinary
+from codex_bridge.loopback.recorder import RecordedRequest
+from codex_bridge.loopback.script import Action, BeginSaying, Reply, Script, Wait, say
+from codex_bridge.turn import CodexTurn
+from harness.delivery.courier import Courier
+from harness.delivery.outbox import Abilities
+from harness.desk.desk import Desk, Receipt, open_desk
+from harness.inbound import InboundMessage
+from harness.plain import plain_settings
+from harness.settings.queue import QueueRules, QueueSettings
+from harness.store.deliveries import Deliveries
+from harness.testing.outbox import RecordingOutbox
+from harness.turns import Outcome, SubagentFinished, TurnEvent, TurnRequest
+from tests.real.test_subagents import is_child, spawn
+from tests.support.desk import until
+from tests.support.real import MODEL, Stage, beat_of, count, message, stage
+
+AT_ONCE = QueueRules(quiet=0.0)
+
+
+def half() -> Reply:
+    """Something that is never said to its end."""
+    return Reply((BeginSaying("Half"), Wait(anyio.Event())))
+
+
+@dataclass
+class Front:
+    """A desk on a stage."""
+
+    play: Stage
+    desk: Desk[CodexTurn]
+    outbox: RecordingOutbox
+    deliveries: Deliveries
+    turns: list[CodexTurn]
+    heard: list[TurnEvent]
+
+    async def say(self, text: str, *, number: str, chat: str = "7") -> Receipt:
+        """Bring a message in."""
+        return await self.desk.receive(message(text, number=number, chat=chat))
+
+    async def asked(self, number: int) -> RecordedRequest:
+        """Wait for a request of the model; the first one is 1."""
+        await until(lambda: len(self.play.model.requests) >= number)
+        return self.play.model.requests[number - 1]
+
+
+@asynccontextmanager
+async def front(
+    codex: CodexBinary,
+    state: Path,
+    workspace: Path,
+    script: Script,
+    rules: QueueRules = AT_ONCE,
+    on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
+) -> AsyncGenerator[Front]:
+    settings = replace(plain_settings(workspace), queue=QueueSettings(rules=rules))
+    turns, heard, outbox = list[CodexTurn](), list[TurnEvent](), RecordingOutbox(Abilities(keys=True))
+
+    def listen(said: InboundMessage, turn: CodexTurn) -> Callable[[TurnEvent], None]:
+        del said
+        turns.append(turn)
+        return heard.append
+
+    async with stage(codex, state, workspace, script, agent=settings, on_late_subagent=on_late_subagent) as play:
+        deliveries = Deliveries(play.bindings.database)
+        courier = Courier(deliveries, outbox)
+        async with open_desk(play.agent, deliveries, courier, listen=listen) as desk:
+            yield Front(play, desk, outbox, deliveries, turns, heard)
+
+
+async def test_messages_that_come_during_a_turn_are_in_its_next_request_and_answered_with_it(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    def script(request: RecordedRequest) -> Action:
+        return half() if request.number == 1 else say("To all three.")
+
+    async with front(codex, state, workspace, script, QueueRules(quiet=0.1)) as at:
+        await at.say("heron", number="1")
+        await at.asked(1)
+        for number, text in (("2", "osprey"), ("3", "finch")):
+            await at.say(text, number=number)
+        await at.desk.settled()
+        assert await at.deliveries.open() == []
+    first, second = at.play.model.requests
+    assert count(first, "osprey") == 0
+    assert [part.text for part in second.parts()][-3:] == ["heron", "osprey", "finch"]
+    assert at.outbox.texts() == ["To all three."]
+    assert len(at.turns) == 1
+
+
+async def test_messages_that_come_as_a_turn_ends_are_each_answered_once_and_in_their_order(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """B7: by the turn or by the next one, never by both and never by neither."""
+
+    def script(request: RecordedRequest) -> Action:
+        return say(f"re: {request.parts()[-1].text}")
+
+    rounds = 15
+    async with front(codex, state, workspace, script) as at:
+        for number in range(rounds):
+            requests, answers = len(at.play.model.requests), len(at.outbox.texts())
+            await at.say(f"heron {number}", number=f"{number}a")
+            await at.asked(requests + 1)
+            await anyio.sleep(number * 0.002)
+            await at.say(f"osprey {number}", number=f"{number}b")
+            await at.desk.settled()
+            said = [request.parts()[-1].text for request in at.play.model.requests[requests:]]
+            assert said in ([f"heron {number}", f"osprey {number}"], [f"osprey {number}"])
+            both = [f"re: heron {number}", f"re: osprey {number}"]
+            assert at.outbox.texts()[answers:] in (both, both[1:])  # what was being said is cut short
+            for text in (f"heron {number}", f"osprey {number}"):
+                once = [part.text for part in at.play.model.requests[-1].parts()]
+                assert once.count(text) == 1
+        assert await at.deliveries.open() == []
+
+
+@pytest.mark.parametrize("milliseconds", [0, 10, 100])
+async def test_a_message_right_after_the_start_of_a_heartbeat_is_answered_and_outlives_the_revert(
+    codex: CodexBinary, state: Path, workspace: Path, milliseconds: int
+) -> None:
+    ask = "Heartbeat check."
+
+    def script(request: RecordedRequest) -> Action:
+        return say("HEARTBEAT_OK") if request.parts()[-1].text == ask else say("Yes.")
+
+    async with front(codex, state, workspace, script) as at:
+        await at.say("heron", number="1")
+        await at.desk.settled()
+        beat = (await at.play.agent.heartbeat(beat_of(ask, at.turns[0]), key="beat:1")).turn
+        while not any(sent.method == "turn/start" for sent in beat.sent):
+            await anyio.lowlevel.checkpoint()
+        await anyio.sleep(milliseconds / 1000)
+        for number, text in (("2", "osprey"), ("3", "stork")):
+            await at.say(text, number=number)
+        await at.desk.settled()
+        await at.say("finch", number="4")
+        await at.desk.settled()
+    assert beat.vanished
+    of_messages = [request for request in at.play.model.requests if count(request, "osprey")]
+    assert of_messages[0].parts()[-1].text in ("osprey", "stork")
+    everything = [part.text for part in at.play.model.requests[-1].parts()]
+    assert [everything.count(text) for text in ("heron", ask, "osprey", "stork", "finch")] == [1, 0, 1, 1, 1]
+    assert set(at.outbox.texts()) == {"Yes."}
+
+
+async def test_a_stop_ends_a_heartbeat_of_the_chat_as_well(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    def script(request: RecordedRequest) -> Action:
+        return half() if request.parts()[-1].text == "Heartbeat check." else say("Yes.")
+
+    async with front(codex, state, workspace, script) as at:
+        await at.say("heron", number="1")
+        await at.desk.settled()
+        beat = (await at.play.agent.heartbeat(beat_of("Heartbeat check.", at.turns[0]), key="beat:1")).turn
+        await at.asked(2)
+        await at.say("/stop", number="2")
+        await at.desk.settled()
+        result = await beat.result()
+    assert result.outcome is Outcome.INTERRUPTED
+    assert at.outbox.texts() == ["Yes.", "Stopped."]
+
+
+@pytest.mark.parametrize("milliseconds", [0, 20, 100])
+async def test_a_stop_while_a_turn_starts_and_once_more_ends_it_and_the_chat_goes_on(
+    codex: CodexBinary, state: Path, workspace: Path, milliseconds: int
+) -> None:
+    def script(request: RecordedRequest) -> Action:
+        return half() if request.parts()[-1].text == "heron" else say("Yes.")
+
+    async with front(codex, state, workspace, script) as at:
+        await at.say("finch", number="0")
+        await at.desk.settled()
+        await at.say("heron", number="1")
+        await anyio.sleep(milliseconds / 1000)
+        for number in ("2", "3"):
+            assert await at.say("stop", number=number) is Receipt.OBEYED
+        await at.desk.settled()
+        await at.say("osprey", number="4")
+        await at.desk.settled()
+        assert await at.deliveries.open() == []
+    # Both stops find the turn, unless it is over before the second one.
+    first, *stops, last = at.outbox.texts()
+    assert (first, stops[0], len(stops), last) == ("Yes.", "Stopped.", 2, "Yes.")
+    assert stops[1] in ("Stopped.", "There is nothing to stop.")
+    assert [count(at.play.model.requests[-1], text) for text in ("finch", "osprey")] == [1, 1]
+
+
+async def test_a_stop_reaches_a_subagent_that_outlived_its_turn(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    late: list[Outcome] = []
+
+    def script(request: RecordedRequest) -> Action:
+        if is_child(request):
+            return Reply((BeginSaying("One boat, "), Wait(anyio.Event())))
+        spawned = any(part.kind == "function_call_output" for part in request.parts())
+        return say("Done.") if spawned else spawn(MODEL)
+
+    def hear(request: TurnRequest, event: SubagentFinished) -> None:
+        del request
+        late.append(event.result.outcome)
+
+    async with front(codex, state, workspace, script, on_late_subagent=hear) as at:
+        await at.say("go", number="1")
+        await at.desk.settled()
+        await until(lambda: any(map(is_child, at.play.model.requests)))
+        await at.say("/stop", number="2")
+        await at.desk.settled()
+        await until(lambda: bool(late))
+    assert at.outbox.texts() == ["Done.", "Stopped."]
+    assert late == [Outcome.INTERRUPTED]
