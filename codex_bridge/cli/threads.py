@@ -128,6 +128,7 @@ def compact(
         "chat": chat,
         "thread": result.conversation or None,
         "summary": done.summary.value,
+        "tokens": done.tokens,
         "sentence": said(done.sentence),
         "detail": mask(result.detail),
         "usage": {"input": result.usage.input, "cached": result.usage.cached, "output": result.usage.output},
