@@ -54,7 +54,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("demo", cls=ruled())(demo.command)
-app.command("turn", cls=ruled())(turn.command)
+app.command("turn", cls=ruled(*turn.RULES))(turn.command)
 app.command("setup", cls=ruled())(new_workspace.command)
 app.command("login", cls=ruled(*login.RULES))(login.command)
 app.command("context", cls=ruled(*context.RULES))(context.command)

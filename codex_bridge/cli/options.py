@@ -57,6 +57,16 @@ def only(*options: str, deciding: str, words: tuple[Enum, ...], why: str) -> Rul
     return rule
 
 
+def goes_with(option: str, other: str, why: str) -> Rule:
+    """An option that means something only beside another one."""
+
+    def rule(written: Written) -> str | None:
+        idle = option in written.given and other not in written.given
+        return f"{option} is for {other}: {why}." if idle else None
+
+    return rule
+
+
 def like(option: str, pattern: str, what: str) -> Rule:
     """An option whose values have a form."""
     form = re.compile(pattern)

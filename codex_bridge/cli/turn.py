@@ -4,14 +4,16 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, Never
 
 import anyio
 import typer
 
 from codex_bridge.cli.composing import now
 from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
+from codex_bridge.cli.options import goes_with, like
 from codex_bridge.cli.played import played, root_of
 from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
@@ -32,12 +34,18 @@ from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
 from codex_bridge.masking import mask
 from harness.channels import telegram
+from harness.durations import parse_duration
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
 from harness.replies.gate import Say, Silent, decide, sentence
 from harness.replies.preview import Preview
 from harness.replies.silence import showable
 from harness.turns import Commentary, Finished, Notice, Outcome, RunningTurn, TextDelta, TextRetracted, TurnResult
+
+RULES: Final = (
+    goes_with("--after", "--then", "one message alone waits for none"),
+    like("--after", r"\d+(\.\d+)?(ms|s|m)", "length of time such as 100ms or 2s"),
+)
 
 
 def command(
@@ -54,9 +62,15 @@ def command(
     codex: CodexOption = None,
     codex_home: HomeOption = None,
     as_json: JsonOption = False,
+    then: Annotated[
+        list[str] | None,
+        typer.Option("--then", help="A file with an update that comes next, as at a gateway: it may join the turn."),
+    ] = None,
+    after: Annotated[str, typer.Option("--after", help="How long after the one before it, such as 100ms.")] = "1s",
 ) -> None:
     """Run one turn for a message that came in, and print the answer."""
     message = telegram.from_update(read_object(payload, "payload"))
+    later = [telegram.from_update(read_object(file, "payload")) for file in then or ()]
     found = configured(config, agent, workspace)
     accept(found)
     how = partial(
@@ -68,6 +82,9 @@ def command(
         # A folder that somebody names is taken as it is, and a mistyped one is not made.
         prepare=workspace is None,
     )
+    if later:
+        pause = parse_duration(after) or timedelta()
+        _several([message, *later], pause.total_seconds(), how, loopback=loopback, model=model, as_json=as_json)
     result = anyio.run(_run, message, how, loopback, model, as_json)
     if as_json:
         print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))
@@ -84,25 +101,58 @@ def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
     reply = decide(result)
     texts = reply.texts if isinstance(reply, Say) else ()
     where = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id}
+    return {"outbox": [{**where, "text": text} for text in texts], "result": _result_data(result)}
+
+
+def _result_data(result: TurnResult) -> dict[str, object]:
     return {
-        "outbox": [{**where, "text": text} for text in texts],
-        "result": {
-            "outcome": result.outcome.value,
-            "error": said(result.error),
-            "failure": result.failure.value if result.failure is not None else None,
-            "retryAt": result.retry_at,
-            "endedBy": result.ended_by.value,
-            "detail": mask(result.detail),
-            "thread": result.conversation,
-            "turn": result.turn,
-            "usage": {
-                "input": result.usage.input,
-                "cached": result.usage.cached,
-                "output": result.usage.output,
-                "reasoning": result.usage.reasoning,
-            },
+        "outcome": result.outcome.value,
+        "error": said(result.error),
+        "failure": result.failure.value if result.failure is not None else None,
+        "retryAt": result.retry_at,
+        "endedBy": result.ended_by.value,
+        "detail": mask(result.detail),
+        "thread": result.conversation,
+        "turn": result.turn,
+        "usage": {
+            "input": result.usage.input,
+            "cached": result.usage.cached,
+            "output": result.usage.output,
+            "reasoning": result.usage.reasoning,
         },
     }
+
+
+def _several(
+    messages: list[InboundMessage],
+    after: float,
+    how: Callable[..., AbstractAsyncContextManager[Running]],
+    *,
+    loopback: bool,
+    model: str | None,
+    as_json: bool,
+) -> Never:
+    """Run the turns of several messages."""
+    from codex_bridge.cli.several import hold  # most turns have one
+
+    held = anyio.run(partial(hold, messages, after, how, loopback=loopback, model=model, quiet=as_json))
+    if as_json:
+        data = {
+            "outbox": [
+                {"channel": each.channel, "chat": each.chat, "replyTo": each.reply_to, "text": each.text}
+                for each in held.outbox
+            ],
+            "turns": [
+                {
+                    "message": each.message,
+                    "joined": each.joined,
+                    "result": None if each.result is None else _result_data(each.result),
+                }
+                for each in held.turns
+            ],
+        }
+        print(json.dumps(data, ensure_ascii=False, indent=2))
+    raise typer.Exit(0 if held.answered else 1)
 
 
 def echo(request: RecordedRequest) -> Action:

@@ -103,6 +103,29 @@ def test_a_payload_becomes_an_outbox_and_the_chat_goes_on_in_the_next_process(co
     assert first["result"]["turn"] != second["result"]["turn"]
 
 
+def test_a_message_that_comes_during_a_turn_is_seen_to_join_it(codex: CodexBinary, state: Path, tmp_path: Path) -> None:
+    payload = json.loads((SAMPLE / "update.json").read_text("utf-8"))
+    question = payload["message"]["text"]
+    files = [str(SAMPLE / "update.json")]
+    for number, text in ((3001, "Or the bell?"), (3001, "Or the bell?"), (3002, "/stop")):
+        path = tmp_path / f"{len(files)}.json"
+        path.write_text(json.dumps({"update_id": number, "message": payload["message"] | {
+            "message_id": number, "text": text, "entities": []}}), "utf-8")  # fmt: skip
+        files.append(str(path))
+    arguments = ("turn", "--workspace", str(SAMPLE / "workspace"), "--loopback", "--payload", files[0])
+    joined = run(codex, state, *arguments, "--then", files[1], "--then", files[2], "--after", "100ms")
+    assert (joined.returncode, joined.stdout) == (0, f"The loopback model received: {question} | Or the bell?\n")
+    chat = "telegram:555010203"
+    assert joined.stderr.splitlines() == [
+        f"[{chat}:3001 came in before]", f"[{chat}:3001 came into the turn of {chat}:2041]"
+    ]  # fmt: skip
+    stopped = run(codex, state, *arguments, "--then", files[3], "--after", "0ms", "--json")
+    data = json.loads(stopped.stdout)
+    assert stopped.returncode == 1
+    assert [(each["text"], each["replyTo"]) for each in data["outbox"]] == [("Stopped.", "3002")]
+    assert [(each["message"], each["joined"]) for each in data["turns"]] in ([(f"{chat}:2041", [])], [])
+
+
 def test_a_new_agent_gets_its_workspace_with_its_first_turn(codex: CodexBinary, state: Path) -> None:
     """Nothing was set up: the configured folder is made. One that somebody names is not, or a slip would make it."""
     arguments = ("turn", "--payload", str(SAMPLE / "update.json"), "--loopback")

@@ -101,6 +101,20 @@ def test_options_of_prompt_that_do_not_go_together_are_refused(shell: Shell, opt
     assert shell("prompt", *options.split(" ")) == (2, "", f"codex-bridge: {TOGETHER[options]}\n")
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--after 1s", "--after is for --then: one message alone waits for none."),
+        ("--then b.json --after 100", "--after '100' is no length of time such as 100ms or 2s."),
+        ("--then b.json --after soon", "--after 'soon' is no length of time such as 100ms or 2s."),
+    ],
+)
+def test_how_long_a_message_comes_after_another_one_has_a_unit_and_another_one(
+    shell: Shell, options: str, sentence: str
+) -> None:
+    assert shell("turn", "--payload", "a.json", *options.split(" ")) == (2, "", f"codex-bridge: {sentence}\n")
+
+
 def test_a_picture_is_for_the_map_and_a_key_for_the_login_by_key(shell: Shell) -> None:
     assert shell("context", "list", "--png", "x.png") == (
         2, "", "codex-bridge: --png is for view map: it draws the map.\n"
