@@ -98,10 +98,13 @@ class Idle:
 
     def close(self) -> None:
         """Unload nothing any more."""
+        self._stop_timer()
+        self._at_it = True
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._at_it = True
 
     def _look(self) -> None:
         if not self._at_it:
@@ -112,6 +115,7 @@ class Idle:
         try:
             connection = self._servers.current
             if connection is None:
+                self._stop_timer()  # nothing is loaded; the next turn sets it again
                 return
             for key in tired(connection.threads, self._rest, self._clock.time()):
                 await self._unload_one(connection, key)
@@ -143,9 +147,7 @@ class Idle:
 
     def _look_again(self, connection: Connection) -> None:
         """When the next thread may be idle. One that is kept, by a command say, is looked at after the same time."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop_timer()
         if not self._rest.after or not (connection.threads or connection.left):
             return
         now = self._clock.time()

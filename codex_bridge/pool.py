@@ -63,6 +63,7 @@ class CodexPool:
         self._closing: dict[str, Timer] = {}
         self._agents: dict[CodexHarness, tuple[str, str]] = {}
         """The home and the agent of each harness."""
+        self._closed = False
 
     @property
     def harnesses(self) -> tuple[CodexHarness, ...]:
@@ -82,15 +83,17 @@ class CodexPool:
         """
         home = _home_of(settings.launch)
         host = self._host(home, settings)
-        async with leased(settings, bindings, host, now=self._now, clock=self._clock, limit=self.limit) as harness:
-            self._agents[harness] = (home, settings.agent)
-            try:
-                yield harness
-            finally:
-                del self._agents[harness]
-        if not host.leases:
-            at = self._clock.time() + self._grace
-            self._closing[home] = self._clock.call_at(at, lambda: self._group.start_soon(self._close, home, host))
+        try:
+            async with leased(settings, bindings, host, now=self._now, clock=self._clock, limit=self.limit) as harness:
+                self._agents[harness] = (home, settings.agent)
+                try:
+                    yield harness
+                finally:
+                    del self._agents[harness]
+        finally:  # also when the block of the agent breaks off
+            if not host.leases and not self._closed:
+                at = self._clock.time() + self._grace
+                self._closing[home] = self._clock.call_at(at, lambda: self._group.start_soon(self._close, home, host))
 
     async def drain(self, seconds: float | None = None) -> None:
         """Take no more turns of any agent, and see to the end of those that there are, see `CodexHarness.drain`."""
@@ -100,6 +103,7 @@ class CodexPool:
 
     def close(self) -> None:
         """Close nothing later any more; `codex_pool` calls this at the end of its block."""
+        self._closed = True
         for timer in self._closing.values():
             timer.cancel()
         self._closing.clear()

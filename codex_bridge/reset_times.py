@@ -27,6 +27,9 @@ A_MINUTE: Final = 60.0
 """Seconds by which a time in words may be too early."""
 FULL: Final = 100
 """Percent that are used of a window that is used up."""
+FARTHEST: Final = 366 * 86_400.0
+"""Seconds to the farthest moment that is believed. A provider that counts in milliseconds names one thousands of years
+away, which no calendar holds. Our choice: the longest window known is a month."""
 
 
 def reset_in_text(text: str, now: float) -> float | None:
@@ -52,7 +55,8 @@ def reset_in_text(text: str, now: float) -> float | None:
         else:
             month = _MONTHS.index(found["month"].lower()) + 1
             at = datetime(int(found["year"]), month, int(found["day"]), hour, int(found["minute"]))
-        return max(at.timestamp() + A_MINUTE, now)
+        lifted = max(at.timestamp() + A_MINUTE, now)
+        return lifted if lifted - now <= FARTHEST else None
     except (ValueError, OverflowError, OSError):  # no such month, day or hour
         return None
 
@@ -64,7 +68,7 @@ def delay_in_text(text: str) -> float | None:
         return None
     length = re.sub(r"(?i)\s*(s|m|h)(econds?|inutes?|ours?)", r"\1", found["length"].strip())
     delay = parse_duration(length)
-    return delay.total_seconds() if delay is not None else None
+    return delay.total_seconds() if delay is not None and delay.total_seconds() <= FARTHEST else None
 
 
 def reset_in_limits(limits: AccountLimits, now: float) -> float | None:
@@ -78,4 +82,4 @@ def reset_in_limits(limits: AccountLimits, now: float) -> float | None:
     ends = [window.resets_at for window in windows if window.used_percent >= FULL]
     if limits.individual_limit is not None and limits.individual_limit.remaining_percent <= 0:
         ends.append(limits.individual_limit.resets_at)
-    return max((float(end) for end in ends if end is not None and end > now), default=None)
+    return max((float(end) for end in ends if end is not None and now < end <= now + FARTHEST), default=None)

@@ -186,3 +186,18 @@ async def test_nothing_is_unloaded_where_the_time_for_it_is_none(tmp_path: Path)
         await play.ask()
         await play.pause(1e7)
         assert await play.left() == []
+
+
+async def test_threads_are_unloaded_again_after_a_time_at_which_there_was_no_server(tmp_path: Path) -> None:
+    async with chats(tmp_path, Rest(after=100)) as play:
+        await play.ask()
+        client = (await play.harness.ready()).client
+        await client.transport.aclose()
+        await client.closed.wait()
+        await anyio.wait_all_tasks_blocked()
+        assert play.harness.server is None
+        play.clock.advance(100)
+        await anyio.wait_all_tasks_blocked()
+        await play.ask()
+        await play.pause(100)
+        assert methods(await play.ask("echo again")) == ["thread/resume", "turn/start"]

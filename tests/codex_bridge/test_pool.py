@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from codex_bridge.bridge import CodexHarness, CodexSettings
 from codex_bridge.home import Home
-from codex_bridge.pool import CodexPool, SharedHomeError, codex_pool
+from codex_bridge.pool import GRACE, CodexPool, SharedHomeError, codex_pool
 from codex_bridge.process import Launch
 from harness.store.bindings import Bindings, bindings_at
 from harness.tasks import beside
@@ -45,7 +45,7 @@ class Gateway:
     def __init__(self, pool: CodexPool, store: Bindings, clock: HandClock, start: Launch, group: TaskGroup) -> None:
         self.pool = pool
         self.clock = clock
-        self._store = store
+        self.store = store
         self._start = start
         self._group = group
         self._leases: list[Lease] = []
@@ -59,7 +59,7 @@ class Gateway:
     async def agent(self, agent: str, home: str) -> CodexHarness:
         lease = Lease()
         self._leases.append(lease)
-        self._group.start_soon(lease.hold, self.pool, self.settings(agent, home), self._store)
+        self._group.start_soon(lease.hold, self.pool, self.settings(agent, home), self.store)
         await lease.begun.wait()
         assert lease.harness is not None
         return lease.harness
@@ -253,3 +253,19 @@ async def test_the_end_of_the_pool_ends_its_servers(tmp_path: Path) -> None:
         pids = [await pid_of(one), await pid_of(two)]
         await made.end(two)
     assert [is_running(pid) for pid in pids] == [False, False]
+
+
+async def test_the_server_of_an_agent_that_breaks_off_is_closed_as_any_other(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as made:
+        with anyio.CancelScope() as scope:
+            async with made.pool.lease(made.settings("one", "a"), made.store) as harness:
+                cancelled = await pid_of(harness)
+                scope.cancel()
+                await anyio.lowlevel.checkpoint()
+        with pytest.raises(RuntimeError, match="broken"):
+            async with made.pool.lease(made.settings("two", "b"), made.store) as harness:
+                broken = await pid_of(harness)
+                raise RuntimeError("broken")
+        made.clock.advance(GRACE)
+        await gone(cancelled)
+        await gone(broken)

@@ -238,3 +238,16 @@ def test_a_rate_limit_says_when_to_try_again() -> None:
     assert soon == Told(Failure.RATE_LIMIT, f"{asks} in 2 s.", NOW + 1.5)
     assert late == Told(Failure.RATE_LIMIT, f"{asks} in 20 min, at 00:20 (UTC).", NOW + 1_200)
     assert told("rateLimitExceeded", "rate limit exceeded: slow").retry_at is None
+
+
+@pytest.mark.parametrize("at", [int(NOW) * 1_000, 10**20, 10**400])
+def test_a_moment_that_no_calendar_holds_is_not_told_and_ends_nothing_but_the_turn(at: int) -> None:
+    """Such as one in milliseconds: an error here would cost the turn its end."""
+    assert told("usageLimitExceeded", LIMIT, limits=limits(window(100, at))) == Told(Failure.USAGE_LIMIT, REACHED)
+
+
+def test_words_that_name_such_a_moment_are_not_believed_either() -> None:
+    never = f"{LIMIT} Try again at Dec 31st, 9999 11:59 PM."
+    assert told("usageLimitExceeded", never, zone="Pacific/Auckland") == Told(Failure.USAGE_LIMIT, REACHED)
+    slow = told("rateLimitExceeded", "Please try again in 999999999999 s.", zone="Pacific/Auckland")
+    assert slow == Told(Failure.RATE_LIMIT, "The model provider asks for a slower pace; please try again shortly.")
