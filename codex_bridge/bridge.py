@@ -539,9 +539,9 @@ class CodexHarness:
         turn = self._at_work.turns.get(call.thread_id)
         if turn is None or turn.ledger is None or turn.ledger.turn_id not in ("", call.turn_id):
             return tool_refusal("This tool belongs to the main conversation and answers only there.").to_wire()
-        if call.call_id in turn.called:  # a server asks again when the way to it was lost
+        if request.id in turn.called:  # a server asks again, under the same id, when the way to it was lost
             return tool_refusal("The connection broke off during this call; nobody knows how far it came.").to_wire()
-        turn.called.add(call.call_id)
+        turn.called.add(request.id)
         from codex_bridge.tool_calls import serve
 
         scope = anyio.CancelScope()  # ends with the turn: nobody would read the answer any more

@@ -12,7 +12,7 @@ from codex_bridge.lanes import Standing, plan
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.params import is_apart
 from codex_bridge.replays import Pending
-from codex_bridge.rpc import JsonObject
+from codex_bridge.rpc import JsonObject, RequestId
 from codex_bridge.rules import is_overridden
 from codex_bridge.steers import Steers
 from codex_bridge.telling import tell_nothing
@@ -108,8 +108,8 @@ class CodexTurn:
         self.scope = anyio.CancelScope()
         self.calls: set[anyio.CancelScope] = set()
         """The calls of tools that are being served."""
-        self.called: set[str] = set()
-        """The ids of all calls of tools so far: none is carried out twice."""
+        self.called: set[RequestId] = set()
+        """The server's requests for calls of tools so far: none is carried out twice. Ids of calls may come again."""
         self.steers = Steers()
         """The words that join it."""
         self._interrupt = interrupt
