@@ -91,7 +91,10 @@ class Database:
         self._small += 1
         if self._small >= CHECKPOINT_EVERY:
             self._small = 0
-            await self.run(lambda connection: connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone())
+            try:
+                await self.run(lambda connection: connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone())
+            except StoreError as error:  # what was written counts, and the log waits for the next time
+                logger.warning("%s", error)
         return value
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ that fails is kept and made up for with the next one that works.
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 from uuid import uuid4
@@ -77,6 +78,8 @@ _SETTLED_WITH: Final = (
 _GIVE_BACK: Final = (
     "UPDATE deliveries SET state = 'admitted', lead = key, steered = 0, owner = ? WHERE key = ? AND state = 'running'"
 )
+_NEVER: Final = (ValueError, TypeError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+"""What a write fails with that no later try can make, by a value of a channel for instance: it holds up no other."""
 _STATES: Final = {each.value: each for each in State}
 _SENDINGS: Final = {each.value: each for each in Sending}
 
@@ -297,7 +300,8 @@ class Deliveries:
 
         def all_of_it(connection: sqlite3.Connection) -> Value:
             for each in before:
-                each(connection)
+                with suppress(*_NEVER):
+                    each(connection)
             return work(connection)
 
         try:

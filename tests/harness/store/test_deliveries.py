@@ -279,6 +279,27 @@ async def test_a_write_that_failed_is_made_up_for_by_the_next_one(tmp_path: Path
         assert rows(tmp_path, "SELECT sent_as FROM outbound") == [("m1",)]
 
 
+async def test_a_write_that_can_never_be_made_costs_no_other(tmp_path: Path) -> None:
+    async with ledger(tmp_path) as store:
+        with pytest.raises(StoreError):
+            await store.admit(replace(A, key="telegram:\ud83e:1"))
+        await store.admit(B)
+        assert await store.open() == [waiting(B, ours=True)]
+
+
+async def test_what_is_written_counts_also_where_the_log_cannot_be_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise StoreError("disk full")
+
+    async with ledger(tmp_path) as store:
+        await store.admit(A)
+        monkeypatch.setattr("harness.store.database.CHECKPOINT_EVERY", 1)
+        monkeypatch.setattr("harness.store.database.Database.run", fail)
+        assert await store.admit(A) is Admission.OPEN
+
+
 async def test_a_store_of_before_gets_a_ledger(tmp_path: Path) -> None:
     async with ledger(tmp_path) as store:
         await store.admit(A)
