@@ -8,13 +8,14 @@ wait for none of them.
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import chain, repeat
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 
 from harness.delivery.outbox import Outbox
-from harness.delivery.posting import GaveUpError, Posting
+from harness.delivery.posting import LONGEST_WAIT, GaveUpError, Posting
 from harness.delivery.showing import Showing
 from harness.lean_values import dataclass
 from harness.replies.gate import Reply, Say, Silent, decide
@@ -26,6 +27,9 @@ WAITS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds between the tries to send a text; after the last one it waits for the next start."""
 SEND_DEADLINE: Final = 30.0
 """Seconds for one call of the channel."""
+
+Aside: TypeAlias = Callable[[Callable[[], Awaitable[object]]], None]
+"""Runs something in a task of its own."""
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +116,13 @@ class Courier:
         return Carried(result, reply, ending)
 
     async def late(
-        self, lead: Inbound, texts: Sequence[Outbound], *, conversation: str = "", turn: str = ""
+        self,
+        lead: Inbound,
+        texts: Sequence[Outbound],
+        *,
+        conversation: str = "",
+        turn: str = "",
+        aside: Aside | None = None,
     ) -> Ending | None:
         """Deliver what an earlier process did not. May be called again after it was cut off.
 
@@ -121,6 +131,7 @@ class Courier:
             texts: The texts, with the places and the channel's ids that they have already.
             conversation: The backend's id of the conversation, as far as it is known.
             turn: The backend's id of the turn.
+            aside: Runs the delivery beside everything else once the ledger has it; None to wait for the channel.
 
         Returns:
             How the messages were settled; None when they are open still.
@@ -129,7 +140,10 @@ class Courier:
             lead.key, {each.place: each.text for each in texts}, conversation=conversation, turn=turn
         )
         await self._posting.keep(write)
-        return await self._deliver(lead, texts)
+        if aside is not None:
+            aside(partial(self._in_order, lead, texts))
+            return None
+        return await self._in_order(lead, texts)
 
     async def keep(self, write: Awaitable[object]) -> None:
         """Write a step into the ledger. A store that fails holds nothing up, and the operator is told of it once."""
@@ -142,14 +156,19 @@ class Courier:
         await self._posting.keep(write)
         texts = [Outbound(lead.key, at, text) for at, text in enumerate(reply.texts)]
         if showing is None:
-            return await self._deliver(lead, texts)
+            return await self._in_order(lead, texts)
         for text, stands in zip(texts[:], showing.stands, strict=False):
             texts[text.place] = Outbound(lead.key, text.place, text.text, stands.state, stands.sent_as)
-        if showing.shown[: len(texts)] != list(reply.texts):
-            await showing.rest()
-        if not reply.rest_stays:
-            await self._withdraw(lead, showing.stands[len(texts) :])
-        return await self._deliver(lead, texts, showing.shown)
+        async with self._posting.in_order(lead):
+            if showing.shown[: len(texts)] != list(reply.texts):
+                await showing.rest(LONGEST_WAIT)
+            if not reply.rest_stays:
+                await self._withdraw(lead, showing.stands[len(texts) :])
+            return await self._deliver(lead, texts, showing.shown)
+
+    async def _in_order(self, lead: Inbound, texts: Sequence[Outbound]) -> Ending | None:
+        async with self._posting.in_order(lead):
+            return await self._deliver(lead, texts)
 
     async def _withdraw(self, lead: Inbound, shown: Sequence[Outbound]) -> None:
         for each in shown:
@@ -158,16 +177,15 @@ class Courier:
 
     async def _deliver(self, lead: Inbound, texts: Sequence[Outbound], shown: Sequence[str] = ()) -> Ending | None:
         """Send texts that the ledger has; `shown` is what the first of their messages show already."""
-        async with self._posting.in_order(lead):
-            for text, after, now in zip(texts, [*texts[1:], None], chain(shown, repeat("")), strict=False):
-                try:
-                    stands = bool(text.sent_as) and text.text == now
-                    sent_as = text.sent_as if stands else await self._posting.post(lead, text)
-                except GaveUpError as error:
-                    return await self._give_up(lead, text, error)
-                then = after.place if after is not None else None
-                write = self._deliveries.sent(lead.key, text.place, sent_as, then=then, last=after is None)
-                await self._posting.keep(write)
+        for text, after, now in zip(texts, [*texts[1:], None], chain(shown, repeat("")), strict=False):
+            try:
+                stands = bool(text.sent_as) and text.text == now
+                sent_as = text.sent_as if stands else await self._posting.post(lead, text)
+            except GaveUpError as error:
+                return await self._give_up(lead, text, error)
+            then = after.place if after is not None else None
+            write = self._deliveries.sent(lead.key, text.place, sent_as, then=then, last=after is None)
+            await self._posting.keep(write)
         return Ending.SENT
 
     async def _give_up(self, lead: Inbound, text: Outbound, error: GaveUpError) -> Ending | None:
@@ -183,12 +201,19 @@ class Courier:
         return None
 
 
+def _let_hear(hear: Callable[[TurnEvent], None], event: TurnEvent) -> None:
+    try:
+        hear(event)
+    except Exception:  # whoever listens may fail in any way
+        logger.exception("an event of a turn was not heard")
+
+
 async def _followed(turn: RunningTurn, showing: Showing | None, hear: Callable[[TurnEvent], None] | None) -> TurnResult:
     """Read a turn's events to the end, and show its answer meanwhile."""
     async with anyio.create_task_group() as group:
         async for event in turn.events():
             if hear is not None:
-                hear(event)
+                _let_hear(hear, event)
             if isinstance(event, Finished):
                 if showing is not None:
                     showing.end()

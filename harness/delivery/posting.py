@@ -103,6 +103,8 @@ class Posting:
             if not self._ailing:
                 self.tell(f"{error} Until it can, a restart does not know which answers were delivered.")
             self._ailing = True
+        except Exception:  # whatever it is, whoever waits for the step goes on
+            logger.exception("a step of a delivery was not written down")
         else:
             self._ailing = False
 

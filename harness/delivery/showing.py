@@ -6,6 +6,7 @@ Where further words come into a turn whose answer is whole by then, that one sta
 import logging
 from collections.abc import Awaitable, Callable
 from itertools import chain, repeat
+from math import inf
 
 import anyio
 
@@ -80,10 +81,10 @@ class Showing:
         if self._resting is not None:
             self._resting.cancel()
 
-    async def rest(self) -> None:
-        """Wait until the message may be edited again."""
+    async def rest(self, most: float = inf) -> None:
+        """Wait until the message may be edited again, for `most` seconds at most."""
         if (wait := self._next - self._now()) > 0:
-            await self._sleep(wait)
+            await self._sleep(min(wait, most))
 
     def _behind(self) -> tuple[int, str] | None:
         """The first message that does not show what it should, and what that is."""

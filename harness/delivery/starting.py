@@ -20,7 +20,7 @@ from harness.delivery.advice import (
     must_ask,
     parted,
 )
-from harness.delivery.courier import Courier
+from harness.delivery.courier import Aside, Courier
 from harness.errors import StoreError
 from harness.lean_values import dataclass
 from harness.store.admitted import Ending, Inbound, OpenDelivery, Outbound
@@ -84,10 +84,12 @@ async def recover(
     *,
     now: Callable[[], float] = time.time,
     stale: float = STALE,
+    aside: Aside | None = None,
 ) -> list[Advised]:
     """Do what is advised about everything that was left open; gives that. For a start, before messages are taken in.
 
-    May be cut off anywhere, and begun again by the next start: what was done is not done twice.
+    May be cut off anywhere, and begun again by the next start: what was done is not done twice. An error that comes up
+    with one of them keeps back no other.
 
     Args:
         deliveries: The ledger.
@@ -96,6 +98,7 @@ async def recover(
         reconciler: See `open_deliveries`.
         now: Unix seconds.
         stale: See `advice.STALE`.
+        aside: See `Courier.late`.
 
     Raises:
         StoreError: The store cannot be read.
@@ -107,7 +110,10 @@ async def recover(
         await _written(deliveries.give_back(runs, anybody=True))
     for each in advised:
         logger.info("%s was left open: %s", each.delivery.lead, each.advice)
-        await _carry_out(each, deliveries, courier, run)
+        try:
+            await _carry_out(each, deliveries, courier, run, aside)
+        except Exception:
+            logger.exception("what was left open of %s is not made up for", each.delivery.lead)
     return advised
 
 
@@ -119,6 +125,7 @@ async def recovering(
     *,
     now: Callable[[], float] = time.time,
     stale: float = STALE,
+    aside: Aside | None = None,
     waits: Sequence[float] = LOOK_AGAIN,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> None:
@@ -130,7 +137,7 @@ async def recovering(
     pauses = chain(waits, repeat(waits[-1]))
     while True:
         try:
-            advised = await recover(deliveries, courier, run, reconciler, now=now, stale=stale)
+            advised = await recover(deliveries, courier, run, reconciler, now=now, stale=stale, aside=aside)
         except StoreError as error:
             logger.warning("what was left open cannot be looked up: %s", error)
         else:
@@ -140,14 +147,18 @@ async def recovering(
 
 
 async def _carry_out(
-    advised: Advised, deliveries: Deliveries, courier: Courier, run: Callable[[Inbound], Awaitable[None]]
+    advised: Advised,
+    deliveries: Deliveries,
+    courier: Courier,
+    run: Callable[[Inbound], Awaitable[None]],
+    aside: Aside | None,
 ) -> None:
     delivery = advised.delivery
     lead = next((each for each in delivery.inbound if each.key == delivery.lead), delivery.inbound[0])
     match advised.advice:
         case DeliverLate(texts, conversation, turn):
             await _join(delivery, deliveries)
-            await courier.late(lead, texts, conversation=conversation, turn=turn)
+            await courier.late(lead, texts, conversation=conversation, turn=turn, aside=aside)
         case Notice(sentence):
             if delivery.led:
                 await _join(delivery, deliveries)
@@ -156,7 +167,7 @@ async def _carry_out(
             else:  # the turn that they were said into has its own answer, and is settled
                 await _written(deliveries.begin([each.key for each in delivery.inbound], lead.key))
                 place = 0
-            await courier.late(lead, [Outbound(lead.key, place, sentence)])
+            await courier.late(lead, [Outbound(lead.key, place, sentence)], aside=aside)
         case RunNow():
             for each in delivery.inbound:
                 await run(each)

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from enum import Enum
+from functools import partial
 from typing import Final, Generic
 
 import anyio
@@ -132,7 +133,7 @@ class Desk(Generic[AnyTurn]):
     async def recover(self, reconciler: Reconciler | None = None) -> list[Advised]:
         """Make up for what an earlier process left open; gives that. For a start, before messages are taken in.
 
-        What cannot be looked up yet is looked for again, beside everything else.
+        What cannot be looked up yet is looked for again, beside everything else, and no channel is waited for.
 
         Args:
             reconciler: Who knows what became of the turns; a harness may.
@@ -140,9 +141,10 @@ class Desk(Generic[AnyTurn]):
         Raises:
             StoreError: The store cannot be read.
         """
-        advised = await recover(self._deliveries, self._courier, self._again, reconciler)
+        steps = (self._deliveries, self._courier, self._again, reconciler)
+        advised = await recover(*steps, aside=self._work.spawn)
         if any(each.is_pending for each in advised):
-            self._group.start_soon(recovering, self._deliveries, self._courier, self._again, reconciler)
+            self._group.start_soon(partial(recovering, *steps, aside=self._work.spawn))
         return advised
 
     @property
@@ -153,8 +155,7 @@ class Desk(Generic[AnyTurn]):
     async def settled(self) -> None:
         """Wait until nothing waits and nothing runs, and every answer is delivered or given up."""
         while self.busy:
-            self._rest = anyio.Event()
-            await self._rest.wait()
+            await self._next_rest()
 
     async def close(self, patience: float = PATIENCE) -> None:
         """Begin nothing any more, and give what runs some time; `open_desk` calls this at the end of its block.
@@ -164,8 +165,7 @@ class Desk(Generic[AnyTurn]):
         self._work.closing = True
         with anyio.move_on_after(patience):
             while self._work.tasks:
-                self._rest = anyio.Event()
-                await self._rest.wait()
+                await self._next_rest()
 
     # taking in
 
@@ -180,10 +180,12 @@ class Desk(Generic[AnyTurn]):
             logger.warning("%s", error)
             self._work.tell(f"{error} Until it can, a restart does not know which messages came in.")
             admission = Admission.NEW
-        self._see(message)
-        if admission is not Admission.NEW:
+        if admission is not Admission.NEW:  # not seen here: the recovery may still take it in
             return Receipt.TWICE
+        self._see(message)
         if self._work.closing:
+            if begins:
+                await self._courier.keep(self._deliveries.give_back([letter.key]))
             return Receipt.KEPT
         if talk.stops != stops:  # somebody stopped the conversation after this came
             talk.let_go(letter, Why.STOPPED)
@@ -205,7 +207,7 @@ class Desk(Generic[AnyTurn]):
         """Take a message in that an earlier process had."""
         message = unpacked(inbound.payload)
         if message is None:
-            await self._courier.late(inbound, [Outbound(inbound.key, 0, NOT_KEPT)])
+            await self._courier.late(inbound, [Outbound(inbound.key, 0, NOT_KEPT)], aside=self._work.spawn)
         else:
             await self.receive(message)
 
@@ -291,6 +293,11 @@ class Desk(Generic[AnyTurn]):
         if talk is not None and talk.forgettable:
             del self._talks[session_key]
             self._look_for_rest()
+
+    async def _next_rest(self) -> None:
+        if self._rest.is_set():  # else others wait for it as well
+            self._rest = anyio.Event()
+        await self._rest.wait()
 
     def _look_for_rest(self) -> None:
         if not self._work.tasks:

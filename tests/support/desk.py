@@ -200,6 +200,7 @@ async def house(
     *,
     owners: frozenset[str] | None = None,
     harness: PlayedHarness | None = None,
+    outbox: RecordingOutbox | None = None,
     clock: Clock | None = None,
     listen: Callable[[InboundMessage, PlayedTurn], Heard | None] = lambda message, turn: None,
     patience: float = 0.0,
@@ -210,7 +211,7 @@ async def house(
     workspace.mkdir(exist_ok=True)
     settings = replace(plain_settings(workspace, "main"), queue=QueueSettings(rules=rules))
     agent = Agent(harness, Gatherer(settings, Habits(), now=lambda: SENT_AT), owners=owners)
-    outbox, told = RecordingOutbox(), list[str]()
+    outbox, told = outbox or RecordingOutbox(), list[str]()
     async with bindings_at(folder / "store.sqlite") as bindings:
         deliveries = Deliveries(bindings.database)
         courier = Courier(deliveries, outbox, tell=told.append)

@@ -455,6 +455,42 @@ async def test_nothing_of_the_next_answer_is_shown_while_the_one_before_is_retri
     assert outbox.seen == (shown if ends == "after" else [("1", "First."), ("2", "Second.")])
 
 
+async def test_a_pause_that_a_channel_asks_for_holds_an_answer_up_within_reason_and_no_other_overtakes_it(
+    tmp_path: Path,
+) -> None:
+    clock, turn = Clock(), Played()
+    outbox = RecordingOutbox(before=failing(NotSentError("slow down", retry_after=3_600.0)))
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        courier = here.courier
+        for number, each in (("1", turn), ("2", answered("Second."))):
+            await here.deliveries.admit(inbound(number), running=True)
+            if number == "2":
+                turn.say("Fir")
+                await anyio.wait_all_tasks_blocked()
+                turn.end("First.")
+                await anyio.wait_all_tasks_blocked()
+            group.start_soon(courier.carry, each, inbound(number))
+            await anyio.wait_all_tasks_blocked()
+        await clock.advance(LONGEST_WAIT)
+        assert outbox.texts() == ["First.", "Second."]
+
+
+async def test_an_error_of_whoever_listens_keeps_no_answer_back(tmp_path: Path) -> None:
+    heard: list[TurnEvent] = []
+
+    def hear(event: TurnEvent) -> None:
+        heard.append(event)
+        raise RuntimeError("no light to switch")
+
+    turn = Played(TextDelta("answer", "Do"), TextDelta("answer", "ne."))
+    turn.end("Done.")
+    async with office(tmp_path) as here:
+        await here.deliveries.admit(inbound(), running=True)
+        carried = await here.courier.carry(turn, inbound(), hear=hear)
+        assert (carried.ending, here.outbox.texts(), await here.states()) == (Ending.SENT, ["Done."], [])
+    assert isinstance(heard[-1], Finished)
+
+
 # a store that fails
 
 

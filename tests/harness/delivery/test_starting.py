@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ import pytest
 
 from harness.delivery.advice import BROKE_OFF, Fate, Found, Looked, Nothing, RunNow
 from harness.delivery.courier import Courier
-from harness.delivery.outbox import NotSentError, Outgoing
+from harness.delivery.outbox import Abilities, NotSentError, Outgoing
 from harness.delivery.starting import open_deliveries, recover, recovering
 from harness.errors import StoreError
 from harness.store.admitted import Admission, Inbound, Outbound, Sending
@@ -187,6 +187,21 @@ async def test_a_sentence_that_the_channel_does_not_take_leaves_the_message_open
         await now.recover()
         (left,) = await now.deliveries.open()
     assert (left.lead, left.inbound, left.outbound) == (B.key, (B,), (Outbound(B.key, 0, BROKE_OFF, Sending.FAILED),))
+
+
+async def test_a_message_whose_channel_is_no_more_keeps_back_nothing_of_another(tmp_path: Path) -> None:
+    class Fewer(RecordingOutbox):
+        def can(self, channel: str) -> Abilities:
+            if channel == "pager":
+                raise KeyError(channel)
+            return super().can(channel)
+
+    async with start(tmp_path) as before:
+        for message in (replace(A, channel="pager"), C):
+            await before.deliveries.admit(message, running=True)
+    async with start(tmp_path, Fewer()) as now:
+        await now.recover()
+        assert (now.outbox.texts("8"), [each.lead for each in await now.deliveries.open()]) == ([BROKE_OFF], [A.key])
 
 
 async def test_looking_changes_nothing(tmp_path: Path) -> None:

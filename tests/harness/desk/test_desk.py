@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.delivery.advice import BROKE_OFF, Fate, Looked
+from harness.delivery.outbox import Outgoing
 from harness.desk.desk import Receipt, Stopped
 from harness.desk.talk import TOO_MANY
 from harness.errors import StoreError, WorkspaceError
@@ -20,6 +22,7 @@ from harness.inbound import InboundMessage
 from harness.layers import LayerName
 from harness.settings.queue import DropPolicy, QueueMode, QueueRules
 from harness.store.admitted import State
+from harness.testing.outbox import RecordingOutbox
 from harness.turns import EndedBy, Failure, Outcome, Steered, TextDelta, TurnEvent, TurnRequest, TurnResult
 from tests.support.desk import LIMIT, House, PlayedHarness, PlayedTurn, house, message, until
 
@@ -471,6 +474,29 @@ async def test_an_error_while_words_join_a_turn_says_them_twice_in_no_case(
         assert await at.states() == {}
 
 
+@pytest.mark.parametrize("step", ["begin", "joined"])
+async def test_an_error_of_the_ledger_closes_no_chat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a page is missing")
+
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        with monkeypatch.context() as patched:
+            patched.setattr(f"harness.store.deliveries.Deliveries.{step}", fail)
+            await at.desk.receive(message(2))
+            at.clock.advance(QUIET)
+            await until(lambda: turn.has == ["message 2"])
+            turn.end("both")
+            await until(lambda: at.outbox.texts() == ["both"])
+            await anyio.wait_all_tasks_blocked()
+        await at.desk.receive(message(3))
+        (await at.begun(2)).end("third")
+        await until(lambda: at.outbox.texts() == ["both", "third"])
+
+
 async def test_an_error_while_a_message_is_let_go_of_ends_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -664,6 +690,88 @@ async def test_words_that_nobody_knows_of_when_the_gateway_goes_are_looked_up_by
         (open_,) = await at.deliveries.open()
         assert open_.steered == ("telegram:7:2",)
         assert open_.state is State.RUNNING
+
+
+async def test_a_message_that_comes_again_before_its_turn_can_be_looked_up_is_answered_once_that_can(
+    tmp_path: Path,
+) -> None:
+    class Backend:
+        """Is not there at the first look."""
+
+        looks = 0
+
+        async def reconcile(
+            self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+        ) -> Looked:
+            del session_key, message_key, conversation, steered
+            self.looks += 1
+            return Looked(Fate.UNREACHABLE if self.looks == 1 else Fate.NEVER_BEGAN)
+
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        await at.begun(1)
+    async with house(tmp_path) as at:
+        backend = Backend()
+        await at.desk.recover(backend)
+        assert await at.desk.receive(message(1)) is Receipt.TWICE
+        await until(lambda: backend.looks == 1)
+        await at.desk.recover(backend)
+        (await at.begun(1)).end("late")
+        await at.settled()
+        assert at.outbox.texts() == ["late"]
+
+
+async def test_a_start_takes_messages_in_while_a_channel_does_not_take_what_is_late(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        for number in (1, 2):
+            await at.desk.receive(message(number, chat=str(number)))
+            await at.begun(number)
+    open_, refused = anyio.Event(), list[str]()
+
+    class Shut(RecordingOutbox):
+        async def send(self, outgoing: Outgoing) -> str:
+            if outgoing.chat == "1" and not open_.is_set():
+                refused.append(outgoing.text)
+                await open_.wait()
+            return await super().send(outgoing)
+
+    async with house(tmp_path, outbox=Shut()) as at:
+        with anyio.fail_after(LIMIT):
+            await at.desk.recover()
+        await at.desk.receive(message(3, chat="2"))
+        (await at.begun(1)).end("third")
+        await until(lambda: at.outbox.texts("2") == [BROKE_OFF, "third"])
+        assert (refused, at.outbox.texts("1")) == ([BROKE_OFF], [])
+        open_.set()
+        await at.settled()
+        assert at.outbox.texts("1") == [BROKE_OFF]
+        assert await at.states() == {}
+
+
+async def test_a_message_that_the_store_takes_in_while_the_desk_closes_waits_for_the_next_start(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.states()  # opens the store
+        locked = sqlite3.connect(tmp_path / "store.sqlite")
+        locked.execute("BEGIN IMMEDIATE")
+        async with anyio.create_task_group() as group:
+            group.start_soon(at.desk.receive, message(1))
+            await anyio.wait_all_tasks_blocked()
+            await at.desk.close(0)
+            locked.rollback()
+        locked.close()
+        assert await at.states() == {"1": State.ADMITTED}
+
+
+async def test_whoever_waits_for_rest_hears_of_it_also_besides_others(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        with anyio.fail_after(LIMIT):
+            async with anyio.create_task_group() as group:
+                for _ in range(2):
+                    group.start_soon(at.desk.settled)
+                await anyio.wait_all_tasks_blocked()
+                turn.end("first")
 
 
 async def test_a_turn_that_does_not_end_holds_up_the_end_of_a_desk_no_longer_than_it_may(tmp_path: Path) -> None:
