@@ -69,7 +69,7 @@ async def begin_compaction(
         if all(each.method != THREAD_COMPACT.name for each in turn.sent):
             raise NoThreadError(NOTHING_NEW)
         # This is the second try, after a server that was lost had done it.
-        turn.push([*ledger.accept(last), *ledger.see(TurnEnded(thread_id=ledger.thread_id, turn=last))])
+        turn.push([*ledger.accept(last), *ledger.see(TurnEnded.model_construct(thread_id=ledger.thread_id, turn=last))])
         return
     turn.thread = thread.opened
     turn.sent.append(SentRequest(THREAD_COMPACT.name, params))
@@ -123,7 +123,7 @@ async def settle_lost(servers: Servers, turn: CodexTurn, ledger: TurnLedger, cau
         turn.push(ledger.lose(f"{cut} Whether it was done by then is not known.", last_words_of(cause)))
         return
     if last is not None and last.id == ledger.turn_id and is_summary(last):
-        turn.push(ledger.see(TurnEnded(thread_id=ledger.thread_id, turn=last)))
+        turn.push(ledger.see(TurnEnded.model_construct(thread_id=ledger.thread_id, turn=last)))
     else:
         sentence = f"{cut} The conversation is as it was before."
         turn.push(ledger.fail(sentence, last_words_of(cause), Failure.SERVER, by=EndedBy.LOSS))

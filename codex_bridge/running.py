@@ -228,9 +228,11 @@ class Running:
         Raises:
             CodexError: No server tells, so nothing may be sent again.
         """
-        from codex_bridge.reconcile import trace  # few servers are lost
+        from codex_bridge.reconcile import ABSENT, trace  # few servers are lost
 
         self._at_work.turns.pop(thread.opened.thread.id, None)
+        if turn.compacts:
+            return ABSENT  # it says nothing; whether it was done is looked at before it is asked for again
         client = (await self._servers.get()).server.client
         return await trace(client, thread.opened.thread.id, turn.request.message_key)
 

@@ -56,9 +56,12 @@ from codex_bridge.rpc import (
     Requested,
     decode,
 )
+from codex_bridge.turn import CodexTurn
+from harness.compaction import Summary, compaction_of
+from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.store.bindings import bindings_at
 from harness.tasks import beside
-from harness.turns import Finished, Outcome, TurnResult
+from harness.turns import Finished, Outcome, TurnEvent, TurnResult
 from tests.support.recording import ANSWER, BESIDES, FOLDER, THREAD, TURN
 from tests.support.turns import launch, words
 
@@ -108,6 +111,8 @@ class Corpus:
     besides: tuple[JsonObject, ...]
     opened: JsonObject
     """The answer to thread/start."""
+    summary: Course
+    """A turn that only summarised."""
 
     @property
     def lines(self) -> list[JsonObject]:
@@ -126,7 +131,8 @@ def corpus() -> Corpus:
     # Without a person who stops it that turn would have no end.
     played = {key: lines for key, lines in turns.items() if key[1] not in (BESIDES, "stopped", "on request")}
     courses = (Course(f"{name} on {version}", tuple(lines)) for (version, name), lines in played.items())
-    return Corpus(tuple(courses), tuple(besides), cast("JsonObject", opened["result"]))
+    summary = next(Course(name, tuple(lines)) for (_, name), lines in turns.items() if name == "on request")
+    return Corpus(tuple(courses), tuple(besides), cast("JsonObject", opened["result"]), summary)
 
 
 def _dig(value: Json, *path: str) -> Json:
@@ -431,6 +437,9 @@ class Figures:
 
     lines: int = 0
     turns: Counter[str] = field(default_factory=Counter[str])
+    joins: Counter[str] = field(default_factory=Counter[str])
+    """What became of what was said into running turns."""
+    summaries: Counter[str] = field(default_factory=Counter[str])
     connections: int = 0
     requests: int = 0
     """Of the server, each of which must be answered."""
@@ -460,6 +469,10 @@ class Storm:
         self._last: dict[str, JsonObject] = {}
         """The last turn of each thread, as it is written down."""
         self._stops: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        """Of the turns that the threads are at."""
+        self._joining: dict[str, list[JsonObject]] = {}
+        """Messages that are to join the turns that run, by thread."""
         self._threads = 0
         self._turns = 0
         self.asked: Counter[tuple[type, Json]] = Counter()
@@ -492,18 +505,34 @@ class Storm:
 
     # one turn
 
-    async def play(self, connection: "_Connection", request: Requested) -> None:
-        """Run a turn to its end."""
-        thread = str(request.params["threadId"])
-        said = cast("list[dict[str, str]]", request.params["input"])
-        number = int(said[-1]["text"].rpartition(" ")[2])
-        course, answer = self.expected(number)
+    async def summarise(self, connection: "_Connection", thread: str) -> None:
+        """Run a turn that only summarises."""
+        turn = self._begun(thread)
+        for line in played(self._known.summary, thread, turn, "none"):
+            await self._rage(connection)
+            if _is_end_of(line, thread):
+                self._live.pop(thread, None)
+                self._last[thread] = cast("JsonObject", _dig(line, "params", "turn"))
+            await connection.say_line(line)
+
+    def _begun(self, thread: str) -> str:
         self._turns += 1
         turn = f"turn-{self._turns}"
         self._live[thread] = turn
         self._mutator.threads = [DEAD[0], *self._live, thread]
         self._mutator.turns = [DEAD[1], *self._live.values(), turn]
         self._last[thread] = {"id": turn, "status": "inProgress", "items": []}
+        return turn
+
+    async def play(self, connection: "_Connection", request: Requested) -> None:
+        """Run a turn to its end."""
+        thread = str(request.params["threadId"])
+        said = cast("list[dict[str, str]]", request.params["input"])
+        if said:
+            self._numbers[thread] = int(said[-1]["text"].rpartition(" ")[2])
+        number = self._numbers[thread]  # a request without words goes on with what the last one said
+        course, answer = self.expected(number)
+        turn = self._begun(thread)
         begun: JsonObject = {"turn": {"id": turn, "status": "inProgress", "items": [], "error": None}}
         chance = self._random.random() if self._own and not self.calm else 1.0
         if chance < 0.03:
@@ -517,14 +546,21 @@ class Storm:
         for line in self._disturbed(lines[:last]):
             await self._rage(connection)
             await connection.say_line(self._with_id(line))
+            for joined in self._joining.pop(thread, []) if self._random.random() < 0.5 else []:
+                for method in ("item/started", "item/completed"):
+                    params: JsonObject = {"threadId": thread, "turnId": turn, "item": joined}
+                    await connection.say_line({"method": method, "params": params})
             if thread in self._stops:
                 break
+        self._joining.pop(thread, None)
         end = lines[last]
         if thread in self._stops:
             end = json.loads(json.dumps(end))
             end["params"]["turn"] |= {"status": "interrupted", "items": [], "error": None}
         self._live.pop(thread, None)
-        self._last[thread] = cast("JsonObject", _dig(end, "params", "turn"))
+        ended = cast("JsonObject", _copy(_dig(end, "params", "turn")))
+        ended["items"] = [{"type": "userMessage", "id": "asked", "content": []}, *cast("list[Json]", ended["items"])]
+        self._last[thread] = ended
         self._stops.discard(thread)
         await connection.say_line(end)
         for line in lines[last + 1 :]:  # what subagents still say
@@ -562,7 +598,7 @@ class Storm:
             if self._own and self._random.random() < 0.0005:
                 await connection.say(b'{"method":"' + b"x" * CEILING + b'"}\n')
             data = self._mutator.lines(hostile=self._own)
-            if self._own or not self._touches(data):
+            if self._own or (len(data) < CEILING and not self._touches(data)):
                 await connection.say(data + b"\n")
 
     def _touches(self, data: bytes) -> bool:
@@ -582,7 +618,12 @@ class Storm:
         if "id" in line:
             return False  # is refused or declined, whatever it names
         thread = _dig(line, "params", "threadId")
-        if not isinstance(thread, str) or thread not in self._live:
+        if not isinstance(thread, str):
+            return False
+        if line["method"] == "turn/started" and thread in self._last:
+            # Of a turn that only summarises the client learns the id by its begin alone, and may hear of this after.
+            return True
+        if thread not in self._live:
             return False
         named = (_dig(line, "params", "turnId"), _dig(line, "params", "turn", "id"))
         return self._live[thread] in named or line["method"] == "thread/closed"
@@ -610,6 +651,11 @@ class Storm:
                 await connection.answer(event, {"data": [] if last is None else [last]})
             case "turn/start":
                 group.start_soon(self.play, connection, event)
+            case "turn/steer":
+                await self._join(connection, event, str(thread))
+            case "thread/compact/start":
+                await connection.answer(event, {})
+                group.start_soon(self.summarise, connection, str(thread))
             case "turn/interrupt" if thread in self._live:
                 self._stops.add(str(thread))
                 await connection.answer(event, {})
@@ -617,6 +663,16 @@ class Storm:
                 await connection.refuse(event, -32600, "no active turn to interrupt")
             case _:
                 await connection.refuse(event, -32600, f"Invalid request: unknown variant `{event.method}`")
+
+    async def _join(self, connection: "_Connection", event: Requested, thread: str) -> None:
+        turn = self._live.get(thread)
+        if turn is None or event.params["expectedTurnId"] != turn:
+            await connection.refuse(event, -32600, "no active turn to steer")
+            return
+        client_id = event.params["clientUserMessageId"]
+        joined: JsonObject = {"type": "userMessage", "id": f"joined {client_id}", "clientId": client_id, "content": []}
+        self._joining.setdefault(thread, []).append(joined)
+        await connection.answer(event, {"turnId": turn})
 
     def _opened(self, thread: str) -> JsonObject:
         opened = json.loads(json.dumps(self._known.opened))
@@ -742,11 +798,17 @@ class _Talk:
 
     async def turn(self, number: int) -> None:
         """Run a turn to its end and judge it."""
+        if self.random.random() < 0.05:
+            await self._summarise()
         running = self.harness.start(words(f"go {number}", chat=self.chat))
-        if self.random.random() < 0.1:
-            await anyio.lowlevel.checkpoint()
-            await running.interrupt()
-        events = [event async for event in running.events()]
+        chance, events = self.random.random(), list[TurnEvent]()
+        async with anyio.create_task_group() as group:
+            if chance < 0.1:
+                await anyio.lowlevel.checkpoint()
+                await running.interrupt()
+            elif chance < 0.3:
+                group.start_soon(self._join, running, number)
+            events += [event async for event in running.events()]
         ends = [event.result for event in events if isinstance(event, Finished)]
         if len(ends) != 1 or not isinstance(events[-1], Finished):
             raise FuzzError(f"turn {number} has {len(ends)} ends")
@@ -756,9 +818,25 @@ class _Talk:
         self.figures.turns[result.outcome.value] += 1
         self._judge(number, result)
 
+    async def _join(self, running: CodexTurn, number: int) -> None:
+        """Say something into a turn."""
+        layer = Layer(LayerName.USER_TEXT, "message", Lifetime.INPUT, Trust.OWNER, "and this")
+        steered = await running.steer((layer,), f"{self.chat}:joining {number}")
+        self.figures.joins[steered.value] += 1
+
+    async def _summarise(self) -> None:
+        """Have the conversation summarised."""
+        done = compaction_of(await self.harness.compact(words("", chat=self.chat)).result())
+        self.figures.summaries[done.summary.value] += 1
+        if self.strict and done.summary not in (Summary.DONE, Summary.NOTHING):
+            raise FuzzError(f"a summary of {self.chat} ended otherwise: {done}")
+
     def _judge(self, number: int, result: TurnResult) -> None:
         course, answer = self.storm.expected(number)
         strangers = [word for word in _answers_in(result.text) if word != answer]
+        if not self.strict:
+            # An answer to turn/start may name an earlier turn of the chat, whose end may be told once more.
+            strangers = [word for word in strangers if int(word.split()[1]) % CHATS != number % CHATS]
         if strangers:
             raise FuzzError(f"turn {number} answers with the words of another: {strangers}")
         if not self.strict:
@@ -852,13 +930,34 @@ async def _round(talks: list[_Talk], numbers: range, seed: int) -> None:
         for number in share:
             await talk.turn(number)
 
+    hanging: list[str] = []
+
+    async def look() -> None:
+        await anyio.sleep(0.9 * HANGS)
+        hanging.extend(_state(talks[0].harness))
+
     try:
         with anyio.fail_after(HANGS):
-            async with anyio.create_task_group() as group:
-                for index, talk in enumerate(talks):
-                    group.start_soon(run, talk, numbers[index :: len(talks)])
+            async with anyio.create_task_group() as looking:
+                looking.start_soon(look)
+                async with anyio.create_task_group() as group:
+                    for index, talk in enumerate(talks):
+                        group.start_soon(run, talk, numbers[index :: len(talks)])
+                looking.cancel_scope.cancel()
     except TimeoutError:
-        raise FuzzError(f"seed {seed}: turns {numbers} hang: {talks[0].harness.unfinished}") from None
+        raise FuzzError(f"seed {seed}: turns {numbers} hang: {hanging}") from None
+
+
+def _state(harness: CodexHarness) -> list[str]:
+    """What there is to know of turns that do not end."""
+    found: list[str] = []
+    for turn in harness._unfinished:  # pyright: ignore[reportPrivateUsage]
+        kind, sent = "summary" if turn.compacts else "turn", [each.method for each in turn.sent]
+        due = turn.watch.due() if turn.watch is not None else None
+        ledger = vars(turn.ledger) if turn.ledger is not None else None
+        key = turn.request.message_key
+        found.append(f"{key}, {kind}, due {due}, sent {sent}, ledger {ledger}, stopped {turn.stopped}")
+    return found
 
 
 async def _check_round(storm: Storm, harness: CodexHarness, faults: _Faults) -> None:
@@ -894,6 +993,8 @@ def main() -> None:
         found[nonsense] = {
             "lines": figures.lines,
             "turns": dict(figures.turns),
+            "joins": dict(figures.joins),
+            "summaries": dict(figures.summaries),
             "requests": figures.requests,
             "connections": figures.connections,
             "seconds": round(time.perf_counter() - began, 1),

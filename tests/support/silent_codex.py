@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_bridge.rpc import Event, Json, JsonObject, Requested
 from tests.support.fake_codex import COURSES, Course, FakeCodex, Running
-from tests.support.fake_server import Result, Step, Tell
+from tests.support.fake_server import HangUp, Result, Step, Tell
 
 STATUSES: Final = frozenset({"active", "idle", "deaf", "recorded", "mute", "hung"})
 """What thread/read says of a thread: active; idle, and thread/turns/list of the turn that it is, or is not, over; or
@@ -113,7 +113,13 @@ class SilentCodex(FakeCodex):
             self._running[thread] = turn
 
     def _compact(self, thread: str) -> Iterable[Step]:
-        """A summary that does not say that it is over, nor on the second thread that it is whole; the record does."""
+        """A summary that does not say that it is over, nor on the second thread that it is whole; the record does.
+
+        On the third one the server is gone before it says anything.
+        """
+        if thread == "thr_3":
+            yield HangUp()
+            return
         turn = self._unended[thread] = Running(thread, "turn_summary")
         self._status[thread] = "summarised"
         yield Result({})
