@@ -31,6 +31,11 @@ class AtWork:
         """Whether anything is, commands that outlasted their turns among it: a server's end would end them."""
         return bool(self.turns) or self.children.any or self.commands.any
 
+    @property
+    def latest(self) -> CodexTurn | None:
+        """The turn that was begun last of those that run."""
+        return next(reversed(self.turns.values()), None)
+
     def turn_of(self, turn_id: str) -> CodexTurn | None:
         """The running turn that has this id on the server, also while the answer that says so is on its way."""
         turns = self.turns.values()

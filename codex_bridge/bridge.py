@@ -392,9 +392,11 @@ class CodexHarness:
     # what the server says
 
     def _on_loss(self, life: Life) -> None:
-        error, gone = life.server.client.lost, self._at_work.lose()
+        error, latest, gone = life.server.client.lost, self._at_work.latest, self._at_work.lose()
         for turn in gone:
-            if not life.retired and not turn.apart and self._suspects.died_with(turn.key):
+            # What a turn kills its server with, it does soon: of several, the one that began last is the likely one.
+            blamed = turn is latest and not life.retired and not turn.apart
+            if blamed and self._suspects.died_with(turn.key):
                 turn.outgrown = DEADLY
             if turn.compacts and turn.ledger is not None:
                 # It may have been done by then, and the next server knows.

@@ -87,7 +87,7 @@ DEADLY: Final = "Codex stopped twice in the middle of this conversation."
 
 
 class Suspects:
-    """The conversations that were at work when their server died.
+    """The conversations that were being begun, or had begun last, when their server died.
 
     The thread is given up once: if a fresh one fares no better, the thread was not the reason.
     """
@@ -97,7 +97,7 @@ class Suspects:
         self._renewed: set[str] = set()
 
     def died_with(self, session_key: str) -> bool:
-        """A server died while it began or ran a turn of this conversation; tells whether its thread is given up."""
+        """A server died over a turn of this conversation, by all appearances; tells whether its thread is given up."""
         deaths = self._deaths[session_key] = self._deaths.get(session_key, 0) + 1
         if deaths < MOST_DEATHS or session_key in self._renewed:
             return False

@@ -199,12 +199,14 @@ async def test_a_thread_that_kills_the_server_when_it_is_loaded_costs_its_chat_n
 async def test_a_chat_that_was_lost_beside_a_deadly_one_keeps_its_thread(tmp_path: Path) -> None:
     async with harness_on_fake(tmp_path, patience=AT_ONCE) as harness:
         kept = (await ask(harness, chat="b")).conversation
-        beside_it = harness.start(words("stall", chat="b"))
-        await first_delta(beside_it)
-        assert (await ask(harness, "die", chat="a")).outcome is Outcome.LOST
-        assert (await beside_it.result()).outcome is Outcome.LOST
-        assert (await ask(harness, "die", chat="a")).outcome is Outcome.LOST
+        for _ in range(2):
+            beside_it = harness.start(words("stall", chat="b"))
+            await first_delta(beside_it)
+            assert (await ask(harness, "die", chat="a")).outcome is Outcome.LOST
+            assert (await beside_it.result()).outcome is Outcome.LOST
         turn = harness.start(words("echo", chat="b"))
         told, after = await notices(turn), await turn.result()
+        deadly = await notices(harness.start(words("echo", chat="a")))
     assert (after.outcome, after.conversation, told) == (Outcome.ANSWERED, kept, [])
     assert [sent.method for sent in turn.sent] == ["thread/resume", "turn/start"]
+    assert deadly == ["Codex stopped twice in the middle of this conversation. It goes on in a new thread."]
