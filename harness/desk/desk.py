@@ -163,6 +163,8 @@ class Desk(Generic[AnyTurn]):
         What waits, and what comes in, is kept for the next start.
         """
         self._work.closing = True
+        for talk in self._talks.values():
+            talk.rest()
         with anyio.move_on_after(patience):
             while self._work.tasks:
                 await self._next_rest()

@@ -218,6 +218,10 @@ class Talk(Generic[AnyTurn]):
         """See what is to be done, as time has passed or other rules hold."""
         self._do(self._line.look(self._rules(), self._work.clock.time()))
 
+    def rest(self) -> None:
+        """Look at nothing any more: the desk closes."""
+        self._set_timer()
+
     def let_go(self, letter: Letter, why: Why) -> None:
         """Do nothing about a message that the ledger has."""
         self._work.spawn(self._let_go, letter, why)
@@ -251,7 +255,7 @@ class Talk(Generic[AnyTurn]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        due = self._line.due(self._rules())
+        due = None if self._work.closing else self._line.due(self._rules())
         if due is not None:
             self._timer = self._work.clock.call_at(due, self.look)
 

@@ -63,9 +63,10 @@ async def front(
     script: Script,
     rules: QueueRules = AT_ONCE,
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = lambda request, event: None,
+    outbox: RecordingOutbox | None = None,
 ) -> AsyncGenerator[Front]:
     settings = replace(plain_settings(workspace), queue=QueueSettings(rules=rules))
-    turns, heard, outbox = list[CodexTurn](), list[TurnEvent](), RecordingOutbox(Abilities(keys=True))
+    turns, heard, outbox = list[CodexTurn](), list[TurnEvent](), outbox or RecordingOutbox(Abilities(keys=True))
 
     def listen(said: InboundMessage, turn: CodexTurn) -> Callable[[TurnEvent], None]:
         del said
@@ -75,7 +76,7 @@ async def front(
     async with stage(codex, state, workspace, script, agent=settings, on_late_subagent=on_late_subagent) as play:
         deliveries = Deliveries(play.bindings.database)
         courier = Courier(deliveries, outbox)
-        async with open_desk(play.agent, deliveries, courier, listen=listen) as desk:
+        async with open_desk(play.agent, deliveries, courier, listen=listen, patience=0.0) as desk:
             yield Front(play, desk, outbox, deliveries, turns, heard)
 
 
@@ -220,3 +221,36 @@ async def test_a_stop_reaches_a_subagent_that_outlived_its_turn(
         await until(lambda: bool(late))
     assert at.outbox.texts() == ["Done.", "Stopped."]
     assert late == [Outcome.INTERRUPTED]
+
+
+async def test_a_gateway_that_goes_in_the_middle_of_a_turn_loses_none_of_its_messages_and_says_none_twice(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """One began the turn, one has joined it, one waits for quiet."""
+    outbox = RecordingOutbox(Abilities(keys=True))
+
+    def script(request: RecordedRequest) -> Action:
+        return half() if request.parts()[-1].text in ("heron", "osprey") else say("Yes.")
+
+    async with front(codex, state, workspace, script, QueueRules(quiet=0.2), outbox=outbox) as at:
+        await at.say("heron", number="1")
+        await at.asked(1)
+        await at.say("osprey", number="2")
+        await at.asked(2)
+        await at.say("finch", number="3")
+    asked = at.play.model.requests
+    assert [request.parts()[-1].text for request in asked] == ["heron", "osprey"]
+    assert outbox.texts() == []
+    async with front(codex, state, workspace, script, AT_ONCE, outbox=outbox) as at:
+        await at.desk.recover(at.play.harness)
+        await at.desk.settled()
+        assert await at.deliveries.open() == []
+        assert [await at.say(text, number=number) for number, text in (("1", "heron"), ("3", "finch"))] == [
+            Receipt.TWICE
+        ] * 2
+    (request,) = at.play.model.requests
+    everything = [part.text for part in request.parts()]
+    assert [everything.count(text) for text in ("heron", "osprey", "finch")] == [1, 1, 1]
+    told, answer = outbox.messages.values()
+    assert (told.reply_to, answer.reply_to, answer.text) == ("1", "3", "Yes.")
+    assert told.text

@@ -676,6 +676,20 @@ async def test_what_waits_when_a_gateway_goes_is_answered_by_the_next_start(tmp_
         assert await at.states() == {}
 
 
+async def test_a_desk_that_closes_says_nothing_more_into_a_turn(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        async with anyio.create_task_group() as group:
+            group.start_soon(at.desk.close, 5)
+            await anyio.wait_all_tasks_blocked()
+            assert at.clock.pending == []
+            turn.end()
+        assert turn.steered == []
+        assert await at.states() == {"2": State.ADMITTED}
+
+
 async def test_words_that_nobody_knows_of_when_the_gateway_goes_are_looked_up_by_the_next_start(tmp_path: Path) -> None:
     async with house(tmp_path, harness=PlayedHarness(takes=None)) as at:
         await at.desk.receive(message(1))
