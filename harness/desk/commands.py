@@ -1,4 +1,4 @@
-"""What a person writes to the gateway, and not to the agent: to stop, and how messages are queued in a chat.
+"""What a person writes to the gateway, and not to the agent: to stop, to summarise, how messages are queued in a chat.
 
 Pure. The words are those of the original gateway.
 """
@@ -20,6 +20,7 @@ _BARE: Final = frozenset(
 )  # fmt: skip
 """Whole messages that mean the same in a direct chat; in a group people say them to each other."""
 _AFTER: Final = ".!?…,;:。，！？；：'\"’”)]}"  # noqa: RUF001 - people end their messages with these
+_COMPACT: Final = re.compile(r"/compact(?:@\w+)?(?P<words>\s.*)?", re.IGNORECASE | re.DOTALL)
 _QUEUE: Final = re.compile(r"/queue(?:@\w+)?(?:\s+(?P<words>.*))?", re.IGNORECASE | re.DOTALL)
 _QUIET: Final = re.compile(r"(?P<count>\d{1,9}(?:\.\d{1,3})?)(?P<unit>ms|s|m)?", re.ASCII)
 _SECONDS: Final = {None: 0.001, "ms": 0.001, "s": 1.0, "m": 60.0}
@@ -27,6 +28,7 @@ MOST_WAITING: Final = 1_000
 """The largest cap that is taken."""
 MOST_QUIET: Final = 3_600.0
 """The longest quiet time that is taken, in seconds."""
+NO_WORDS: Final = "A summary takes no instructions; say /compact alone."
 USAGE: Final = (
     "Say /queue with steer, followup, collect or interrupt, and if you like debounce:500ms, cap:20 and drop:old, "
     "drop:new or drop:summarize; /queue default takes back what was said."
@@ -42,6 +44,18 @@ def is_stop(text: str, *, direct: bool) -> bool:
     """
     said = text.strip()
     return _STOP.fullmatch(said) is not None or (direct and said.casefold().rstrip(_AFTER).rstrip() in _BARE)
+
+
+def compact_command(text: str) -> str | None:
+    """Read a message that asks for a summary in place of what the conversation holds; None for one that does not.
+
+    Returns:
+        What is wrong with it, in one sentence; empty when nothing is.
+    """
+    found = _COMPACT.fullmatch(text.strip())
+    if found is None:
+        return None
+    return NO_WORDS if (found["words"] or "").strip() else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,15 @@ from typing import Final, Generic
 import anyio
 
 from harness.agent import Agent
+from harness.compaction import compaction_of
 from harness.delivery.advice import NOT_KEPT, Reconciler
 from harness.delivery.courier import Courier
 from harness.delivery.payload import inbound_of, unpacked
 from harness.delivery.starting import Advised, recover, recovering
-from harness.desk.commands import QueueCommand, is_stop, queue_command, told
+from harness.desk.commands import QueueCommand, compact_command, is_stop, queue_command, told
 from harness.desk.line import Why
 from harness.desk.talk import AnyTurn, Heard, Letter, Talk, Work
-from harness.errors import StoreError
+from harness.errors import HarnessError, StoreError
 from harness.inbound import ChatKind, InboundMessage
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
@@ -224,11 +225,15 @@ class Desk(Generic[AnyTurn]):
             ran, waiting = talk.stop() if talk is not None else (False, 0)
             self._work.spawn(self._tell_stopped, message, session_key, int(ran), waiting)
             return Receipt.OBEYED
-        command = queue_command(message.text)
-        if command is None or not self._is_owner(message):
+        problem, command = compact_command(message.text), queue_command(message.text)
+        if (problem is None and command is None) or not self._is_owner(message):
             return None
         if not self._see(message):
             return Receipt.TWICE
+        if problem is not None:
+            self._work.spawn(self._summarise, message, session_key, problem)
+            return Receipt.OBEYED
+        assert command is not None
         self._work.spawn(self._answer, message, session_key, self._queue(command, session_key, message.channel))
         return Receipt.OBEYED
 
@@ -244,6 +249,17 @@ class Desk(Generic[AnyTurn]):
         if (talk := self._talks.get(session_key)) is not None:
             talk.look()
         return told(self._rules(session_key, channel))
+
+    async def _summarise(self, message: InboundMessage, session_key: str, problem: str) -> None:
+        """Put a summary in place of what a conversation holds, and say what came of it.
+
+        It takes its turn among the turns of the conversation, and a stop ends it like one of them.
+        """
+        try:
+            sentence = problem or compaction_of(await (await self._agent.compact(session_key)).result()).sentence
+        except HarnessError as error:
+            sentence = str(error)
+        await self._answer(message, session_key, sentence)
 
     async def _tell_stopped(self, message: InboundMessage, session_key: str, ran: int, waiting: int) -> None:
         stopped = await self._stop_the_rest(session_key, ran, waiting)

@@ -11,11 +11,11 @@ import pytest
 
 from codex_bridge.binary import CodexBinary
 from codex_bridge.loopback.recorder import RecordedRequest
-from codex_bridge.loopback.script import Action, BeginSaying, Reply, Script, Wait, say
+from codex_bridge.loopback.script import Action, BeginSaying, Reply, Say, Script, Wait, say
 from codex_bridge.turn import CodexTurn
 from harness.delivery.courier import Courier
 from harness.delivery.outbox import Abilities
-from harness.desk.desk import Desk, Receipt, open_desk
+from harness.desk.desk import Desk, Receipt, Stopped, open_desk
 from harness.inbound import InboundMessage
 from harness.plain import plain_settings
 from harness.settings.queue import QueueRules, QueueSettings
@@ -125,6 +125,40 @@ async def test_messages_that_come_as_a_turn_ends_are_each_answered_once_and_in_t
                 once = [part.text for part in at.play.model.requests[-1].parts()]
                 assert once.count(text) == 1
         assert await at.deliveries.open() == []
+
+
+async def test_a_summary_is_made_between_the_turns_around_it_and_stopped_like_one(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    held = anyio.Event()
+
+    def script(request: RecordedRequest) -> Action:
+        if "CONTEXT CHECKPOINT" not in request.parts()[-1].text:
+            return say(f"re: {request.parts()[-1].text}")
+        return Reply((Say("In short."), Wait(held)))
+
+    async with front(codex, state, workspace, script) as at:
+        await at.say("heron", number="1")
+        await at.asked(1)
+        await at.say("/compact", number="2")
+        await at.asked(2)
+        await at.say("osprey", number="3")
+        await anyio.wait_all_tasks_blocked()
+        waiting = at.outbox.texts()
+        held.set()
+        await at.desk.settled()
+        answered = sorted(at.outbox.texts())
+        held = anyio.Event()
+        await at.say("/compact", number="4")
+        await at.asked(4)
+        stopped = await at.desk.stop("agent:main:telegram:direct:7")
+        await at.desk.settled()
+        assert await at.deliveries.open() == []
+    assert waiting == ["re: heron"]
+    assert answered[1:] == ["re: heron", "re: osprey"]
+    assert answered[0].startswith("The conversation is summarised. It holds about ")
+    assert stopped == Stopped(turns=1, waiting=0)
+    assert at.outbox.texts()[-1] == "The summary was stopped; the conversation is as it was."
 
 
 @pytest.mark.parametrize("milliseconds", [0, 10, 100])

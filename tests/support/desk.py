@@ -143,6 +143,8 @@ class PlayedHarness:
     turns: list[PlayedTurn] = field(default_factory=list[PlayedTurn])
     takes: Steered | None = Steered.TAKEN
     deaf: bool = False
+    summaries: list[str] = field(default_factory=list[str])
+    """Conversations that were to be summarised."""
     aside: dict[str, int] = field(default_factory=dict[str, int])
     """What else runs in a conversation."""
     begin: Callable[[TurnRequest], None] = lambda request: None
@@ -153,6 +155,11 @@ class PlayedHarness:
         turn = PlayedTurn(request, takes=self.takes, deaf=self.deaf)
         self.turns.append(turn)
         return turn
+
+    def compact(self, request: TurnRequest) -> PlayedTurn:
+        """See `Compacts`."""
+        self.summaries.append(request.session_key)
+        return self.start(request)
 
     async def stop(self, session_key: str) -> int:
         """See `Stops`."""

@@ -2,7 +2,16 @@
 
 import pytest
 
-from harness.desk.commands import MOST_QUIET, MOST_WAITING, QueueCommand, is_stop, queue_command, told
+from harness.desk.commands import (
+    MOST_QUIET,
+    MOST_WAITING,
+    NO_WORDS,
+    QueueCommand,
+    compact_command,
+    is_stop,
+    queue_command,
+    told,
+)
 from harness.settings.queue import DropPolicy, QueueMode, QueueRules
 
 
@@ -73,6 +82,21 @@ def test_a_word_that_means_nothing_is_quoted_and_changes_nothing(word: str) -> N
 @pytest.mark.parametrize("text", ["queue", "/queued", "a /queue", ""])
 def test_anything_else_is_for_the_agent(text: str) -> None:
     assert queue_command(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("/compact", ""),
+        (" /Compact@pell_bot\n", ""),
+        ("/compact but keep the boats", NO_WORDS),
+        ("/compacted", None),
+        ("please /compact", None),
+        ("compact", None),
+    ],
+)
+def test_a_summary_is_asked_for_by_one_word(text: str, problem: str | None) -> None:
+    assert compact_command(text) == problem
 
 
 def test_what_was_said_before_holds_where_the_later_command_says_nothing() -> None:

@@ -607,6 +607,32 @@ async def test_what_is_wrong_with_a_word_about_the_queue_is_said_and_nothing_cha
         assert at.turns == []
 
 
+async def test_the_owner_has_a_conversation_summarised_and_hears_what_came_of_it_once(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        for _ in range(2):  # it comes twice
+            await at.desk.receive(message(1, "/compact"))
+        summary = await at.begun(1)
+        summary.finish(TurnResult(Outcome.EMPTY, "", compacted=True, context_used=6802))
+        await at.settled()
+        await at.desk.receive(message(2, "/compact the boats"))
+        await at.settled()
+        assert at.harness.summaries == [CONVERSATION]
+        assert at.outbox.texts() == [
+            "The conversation is summarised. It holds about 6,802 tokens now.",
+            "A summary takes no instructions; say /compact alone.",
+        ]
+        assert await at.states() == {}
+
+
+async def test_somebody_else_in_a_group_does_not_have_it_summarised(tmp_path: Path) -> None:
+    async with house(tmp_path, owners=frozenset({"7"})) as at:
+        await at.desk.receive(message(1, "/compact", chat="-1", sender="8", group=True))
+        turn = await at.begun(1)
+        assert (turn.said, at.harness.summaries) == (["/compact"], [])
+        turn.end()
+        await at.settled()
+
+
 async def test_somebody_else_does_not_say_how_a_chat_is_queued(tmp_path: Path) -> None:
     async with house(tmp_path, owners=frozenset({"7"})) as at:
         await at.desk.receive(message(1, "/queue collect", chat="-1", sender="8", group=True))
