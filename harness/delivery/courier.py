@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import anyio
 
 from harness.delivery.outbox import Outbox
-from harness.delivery.posting import LONGEST_WAIT, GaveUpError, Posting
+from harness.delivery.posting import LONGEST_WAIT, GaveUpError, Place, Posting
 from harness.delivery.showing import Showing
 from harness.lean_values import dataclass
 from harness.replies.gate import Reply, Say, Silent, decide
@@ -98,16 +98,33 @@ class Courier:
         showing = None
         if show and trigger is Trigger.CHAT and self._outbox.can(lead.channel).edits:
             showing = Showing(self._posting, lead, now=self._now, sleep=self._sleep)
-        if showing is None and hear is None:
-            result = await turn.result()
-        else:
-            result = await _followed(turn, showing, hear)
+        place: Place | None = None
+
+        def over() -> None:
+            nonlocal place
+            place = self._posting.place(lead)  # now: what shows the answer may still be at it
+
+        try:
+            if showing is None and hear is None:
+                result = await turn.result()
+                over()
+            else:
+                result = await _followed(turn, showing, hear, over)
+            return await self._end(lead, result, trigger, showing, place)
+        finally:
+            if place is not None:
+                place.leave()
+
+    async def _end(
+        self, lead: Inbound, result: TurnResult, trigger: Trigger, showing: Showing | None, place: Place | None
+    ) -> Carried:
+        """Deliver what a turn that is over says."""
         reply = decide(result, trigger)
         if Failure.SHUTDOWN is result.failure or EndedBy.SHUTDOWN is result.ended_by:
             return Carried(result, reply, None)  # the next start looks what became of it
         match reply:
             case Say():
-                ending = await self._say(lead, reply, result, showing)
+                ending = await self._say(lead, reply, result, showing, place)
             case Silent(chosen=chosen):
                 if chosen and showing is not None:
                     await self._withdraw(lead, showing.stands)
@@ -149,25 +166,27 @@ class Courier:
         """Write a step into the ledger. A store that fails holds nothing up, and the operator is told of it once."""
         await self._posting.keep(write)
 
-    async def _say(self, lead: Inbound, reply: Say, result: TurnResult, showing: Showing | None) -> Ending | None:
+    async def _say(
+        self, lead: Inbound, reply: Say, result: TurnResult, showing: Showing | None, place: Place | None
+    ) -> Ending | None:
         write = self._deliveries.answer(
             lead.key, dict(enumerate(reply.texts)), conversation=result.conversation, turn=result.turn
         )
         await self._posting.keep(write)
         texts = [Outbound(lead.key, at, text) for at, text in enumerate(reply.texts)]
         if showing is None:
-            return await self._in_order(lead, texts)
+            return await self._in_order(lead, texts, place)
         for text, stands in zip(texts[:], showing.stands, strict=False):
             texts[text.place] = Outbound(lead.key, text.place, text.text, stands.state, stands.sent_as)
-        async with self._posting.in_order(lead):
+        async with self._posting.in_order(lead, place):
             if showing.shown[: len(texts)] != list(reply.texts):
                 await showing.rest(LONGEST_WAIT)
             if not reply.rest_stays:
                 await self._withdraw(lead, showing.stands[len(texts) :])
             return await self._deliver(lead, texts, showing.shown)
 
-    async def _in_order(self, lead: Inbound, texts: Sequence[Outbound]) -> Ending | None:
-        async with self._posting.in_order(lead):
+    async def _in_order(self, lead: Inbound, texts: Sequence[Outbound], place: Place | None = None) -> Ending | None:
+        async with self._posting.in_order(lead, place):
             return await self._deliver(lead, texts)
 
     async def _withdraw(self, lead: Inbound, shown: Sequence[Outbound]) -> None:
@@ -208,13 +227,16 @@ def _let_hear(hear: Callable[[TurnEvent], None], event: TurnEvent) -> None:
         logger.exception("an event of a turn was not heard")
 
 
-async def _followed(turn: RunningTurn, showing: Showing | None, hear: Callable[[TurnEvent], None] | None) -> TurnResult:
+async def _followed(
+    turn: RunningTurn, showing: Showing | None, hear: Callable[[TurnEvent], None] | None, over: Callable[[], None]
+) -> TurnResult:
     """Read a turn's events to the end, and show its answer meanwhile."""
     async with anyio.create_task_group() as group:
         async for event in turn.events():
             if hear is not None:
                 _let_hear(hear, event)
             if isinstance(event, Finished):
+                over()
                 if showing is not None:
                     showing.end()
                 return event.result

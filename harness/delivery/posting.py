@@ -51,6 +51,33 @@ class _Way:
     repeats: int
 
 
+class Place:
+    """A place in the order in which a chat is sent to, taken without waiting."""
+
+    def __init__(self, order: "dict[tuple[str, str], list[Place]]", chat: tuple[str, str]) -> None:
+        self._order = order
+        self._chat = chat
+        self._turn: anyio.Event | None = None
+        order.setdefault(chat, []).append(self)
+
+    async def wait(self) -> None:
+        """Wait until those before have left."""
+        if self._order[self._chat][0] is not self:
+            self._turn = anyio.Event()
+            await self._turn.wait()
+
+    def leave(self) -> None:
+        """Let the next one in; once more does nothing."""
+        places = self._order.get(self._chat, [])
+        if self not in places:
+            return
+        places.remove(self)
+        if not places:
+            del self._order[self._chat]
+        elif (turn := places[0]._turn) is not None:
+            turn.set()
+
+
 class Posting:
     """The way to the chats, with its ledger.
 
@@ -80,19 +107,26 @@ class Posting:
         self._deadline = deadline
         self._sleep = sleep
         self._ailing = False
-        self._order: dict[tuple[str, str], anyio.Lock] = {}
+        self._order: dict[tuple[str, str], list[Place]] = {}
 
     @asynccontextmanager
-    async def in_order(self, lead: Inbound) -> AsyncGenerator[None]:
-        """Hold the chat of a message: what is sent there next comes after this."""
-        chat = (lead.channel, lead.chat)
-        order = self._order.setdefault(chat, anyio.Lock(fast_acquire=True))
+    async def in_order(self, lead: Inbound, place: "Place | None" = None) -> AsyncGenerator[None]:
+        """Hold the chat of a message: what is sent there next comes after this.
+
+        Args:
+            lead: The message.
+            place: The place in the order that was taken before; None to take one now.
+        """
+        place = place or self.place(lead)
         try:
-            async with order:
-                yield
+            await place.wait()
+            yield
         finally:
-            if not order.locked():
-                self._order.pop(chat, None)
+            place.leave()
+
+    def place(self, lead: Inbound) -> "Place":
+        """Take the next place in the order of the chat of a message. Whoever takes one leaves it in any case."""
+        return Place(self._order, (lead.channel, lead.chat))
 
     async def keep(self, write: Awaitable[object]) -> None:
         """Write a step down. A store that fails holds no answer up, and is told of once."""

@@ -12,6 +12,8 @@ from harness.delivery.advice import (
     STALE,
     Advice,
     DeliverLate,
+    Fate,
+    Looked,
     Nothing,
     Notice,
     Reconciler,
@@ -67,9 +69,13 @@ async def open_deliveries(
     for each in await deliveries.open():
         looked = None
         if reconciler is not None and must_ask(each):
-            looked = await reconciler.reconcile(
-                each.session_key, each.lead, conversation=each.conversation, steered=each.steered
-            )
+            try:
+                looked = await reconciler.reconcile(
+                    each.session_key, each.lead, conversation=each.conversation, steered=each.steered
+                )
+            except Exception:  # a backend that breaks its word costs the others nothing
+                logger.exception("what became of %s cannot be looked up", each.lead)
+                looked = Looked(Fate.UNREACHABLE)
         for part in parted(each, looked):
             found = looked.found if looked is not None else None
             advised.append(Advised(part, advise(part, found, now=now(), stale=stale)))

@@ -455,6 +455,31 @@ async def test_nothing_of_the_next_answer_is_shown_while_the_one_before_is_retri
     assert outbox.seen == (shown if ends == "after" else [("1", "First."), ("2", "Second.")])
 
 
+@pytest.mark.parametrize("third", ["is over", "still speaks"])
+async def test_an_answer_whose_showing_waits_for_the_one_before_is_overtaken_by_none_after_it(
+    tmp_path: Path, third: str
+) -> None:
+    clock, outbox = Clock(), RecordingOutbox(before=failing(REFUSED))
+    turns = (answered("First."), Played(), answered("Third.") if third == "is over" else Played())
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        courier = here.courier
+        for number, turn in enumerate(turns, 1):
+            await here.deliveries.admit(inbound(str(number)), running=True)
+            group.start_soon(courier.carry, turn, inbound(str(number)))
+            if number == 2:
+                turn.say("Sec")
+                await anyio.wait_all_tasks_blocked()
+                turn.end("Second.")
+            if number == 3 and third == "still speaks":
+                turn.say("Third")
+            await anyio.wait_all_tasks_blocked()
+        await clock.advance(1.0)
+        if third == "still speaks":
+            turns[2].end("Third.")
+        await clock.advance(2.0)
+    assert outbox.texts() == ["First.", "Second.", "Third."]
+
+
 async def test_a_pause_that_a_channel_asks_for_holds_an_answer_up_within_reason_and_no_other_overtakes_it(
     tmp_path: Path,
 ) -> None:

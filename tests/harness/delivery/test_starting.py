@@ -204,6 +204,23 @@ async def test_a_message_whose_channel_is_no_more_keeps_back_nothing_of_another(
         assert (now.outbox.texts("8"), [each.lead for each in await now.deliveries.open()]) == ([BROKE_OFF], [A.key])
 
 
+async def test_a_look_that_goes_wrong_is_made_again_and_holds_up_no_other_message(tmp_path: Path) -> None:
+    class Confused(Backend):
+        async def reconcile(
+            self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+        ) -> Looked:
+            if message_key == A.key:
+                raise KeyError("turns")
+            return await super().reconcile(session_key, message_key, conversation=conversation, steered=steered)
+
+    async with start(tmp_path) as before:
+        for message in (A, C):
+            await before.deliveries.admit(message, running=True)
+    async with start(tmp_path) as now:
+        seen = await open_deliveries(now.deliveries, Confused(), now=lambda: 1000.0)
+        assert [(each.delivery.lead, each.is_pending) for each in seen] == [(A.key, True), (C.key, False)]
+
+
 async def test_looking_changes_nothing(tmp_path: Path) -> None:
     async with start(tmp_path) as before:
         for message in (A, B):
