@@ -103,6 +103,8 @@ class Desk(Generic[AnyTurn]):
         self._said: dict[str, QueueCommand] = {}
         self._seen: dict[str, None] = {}
         self._rest = anyio.Event()
+        self._ailing = False
+        """Whether it was told that the store takes no messages in."""
 
     async def receive(self, message: InboundMessage) -> Receipt:
         """Take a message in. Returns as soon as the ledger has it; a stop is obeyed before that.
@@ -181,8 +183,11 @@ class Desk(Generic[AnyTurn]):
             admission = await self._deliveries.admit(letter.inbound, running=begins)
         except StoreError as error:
             logger.warning("%s", error)
-            self._work.tell(f"{error} Until it can, a restart does not know which messages came in.")
-            admission = Admission.NEW
+            if not self._ailing:
+                self._work.tell(f"{error} Until it can, a restart does not know which messages came in.")
+            self._ailing, admission = True, Admission.NEW
+        else:
+            self._ailing = False
         if admission is not Admission.NEW:  # not seen here: the recovery may still take it in
             return Receipt.TWICE
         self._see(message)

@@ -575,6 +575,25 @@ async def test_a_store_that_fails_keeps_no_answer_back(tmp_path: Path, monkeypat
         assert await at.states() == {}
 
 
+async def test_that_the_store_takes_no_messages_in_is_told_once_until_it_does_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise StoreError("The store is away.")
+
+    async with house(tmp_path) as at:
+        for outage in (1, 2):
+            with monkeypatch.context() as patched:
+                patched.setattr("harness.store.deliveries.Deliveries.admit", fail)
+                for number in range(3):
+                    await at.desk.receive(message(f"{outage}{number}"))
+            told = ["The store is away. Until it can, a restart does not know which messages came in."] * outage
+            assert at.told == told
+            await at.desk.receive(message(f"{outage}9"))
+        await at.desk.stop(CONVERSATION)
+        await at.settled()
+
+
 # how messages are queued
 
 
