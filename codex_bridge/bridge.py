@@ -178,6 +178,7 @@ class CodexHarness:
             self._suspects,
             settings.threads,
             self._telling,
+            self._end,
         )
         self._idle = Idle(
             group.start_soon, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock
@@ -442,18 +443,11 @@ class CodexHarness:
         turn = self._at_work.turns.get(thread)
         if turn is not None and turn.ledger is not None:
             events = turn.ledger.see(wire)
-            if isinstance(wire, TurnEnded):
-                events = self._judged(turn, turn.ledger, events)
             self._watching.see(turn, wire)
-            if turn.pending is not None:
-                self._at_work.turns.pop(thread)
-                turn.steers.release()
-                turn.over.set()
+            if isinstance(wire, TurnEnded):
+                self._end(turn, turn.ledger, events)
             else:
                 turn.push(events)
-                if isinstance(wire, TurnEnded) and turn.ledger.goes_on:
-                    turn.steers.release()
-                    turn.over.set()
         elif (told := self._at_work.children.see(thread, wire)) is not None:
             parent, event = told
             if isinstance(event, SubagentFinished):
@@ -461,6 +455,23 @@ class CodexHarness:
             else:
                 self._threads.has_child(self._servers.current, parent, event.agent)
             parent.buffer.push(event)
+
+    def _end(self, turn: CodexTurn, ledger: TurnLedger, events: Iterable[TurnEvent]) -> None:
+        """Hand on what came with the end of a turn, unless something is left to do of it first."""
+        events = tuple(events)
+        try:
+            events = tuple(self._judged(turn, ledger, events))
+        except Exception:  # what breaks here must not cost the turn its end
+            logger.exception("the end of a turn for %s", turn.request.session_key)
+        if turn.pending is not None:
+            self._at_work.turns.pop(ledger.thread_id, None)
+            turn.steers.release()
+            turn.over.set()
+            return
+        turn.push(events)
+        if ledger.goes_on:
+            turn.steers.release()
+            turn.over.set()
 
     def _judged(self, turn: CodexTurn, ledger: TurnLedger, events: Iterable[TurnEvent]) -> Iterable[TurnEvent]:
         """See whether a conversation can go on in its thread after what ended in it; a failure says so then."""

@@ -93,6 +93,8 @@ class TurnLedger:
         self._unasked = unasked
         self.turn_id = ""
         self._first_id = ""
+        self._before = ""
+        """The turn that this one goes on from."""
         self.began = False
         """Whether turn/started was seen; before it, an interrupt that names the turn is refused."""
         self._state = State.OPENING
@@ -170,7 +172,7 @@ class TurnLedger:
         """The answer to turn/start is lost: the turn that began on the thread, or begins there next, is this one."""
         self._adopts = True
         began = list(self._early.began.values())
-        return self.accept(began[-1]) if began else []
+        return self.accept(began[-1]) if began and began[-1].id != self._before else []
 
     def see(self, wire: Wire) -> Iterable[TurnEvent]:
         """Take in a notification of this thread, in the order of arrival."""
@@ -297,6 +299,7 @@ class TurnLedger:
                 return self._end(Outcome.FAILED, told.sentence, detail, told.failure, retry_at=told.retry_at)
             case _ if self.joining.unread and self.ends_by is None and not self._gone:
                 self._account.close_answer()  # nobody has read them, so what was said before was said to its end
+                self._before = self.turn_id
                 self._state, self.turn_id, self.began, self.goes_on = State.OPENING, "", False, True
                 return []
             case _:  # "completed", or a word that a newer server has for an end

@@ -1,7 +1,7 @@
 """One turn on its thread: begun, begun once more where that is safe, awaited, and taken back when it was quiet."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -42,7 +42,7 @@ from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
 from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams, TurnStartParams
 from harness.store.bound import Holds
-from harness.turns import EndedBy, Notice, Outcome, Trigger, TurnResult
+from harness.turns import EndedBy, Notice, Outcome, Trigger, TurnEvent, TurnResult
 
 START_DEADLINE: Final = CALL_DEADLINE
 """Seconds to wait for the answer to turn/start; measured are 2 ms."""
@@ -71,6 +71,7 @@ class Running:
         models: Watches the catalogue of the server.
         settings: What a thread may do.
         telling: Tells what the errors mean that they fail with.
+        on_known: Hands on what came of a turn before it was confirmed, its end perhaps.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Running:
         suspects: Suspects,
         settings: ThreadSettings,
         telling: Telling,
+        on_known: "Callable[[CodexTurn, TurnLedger, Iterable[TurnEvent]], None]",
     ) -> None:
         self._servers = servers
         self._threads = threads
@@ -94,6 +96,7 @@ class Running:
         self._suspects = suspects
         self._settings = settings
         self._telling = telling
+        self._on_known = on_known
 
     async def run(self, turn: CodexTurn) -> None:
         """Begin a turn on its thread and see it to its end.
@@ -345,24 +348,37 @@ class Running:
             is_told = with_context or now.context == before.context
             thread.holds = now if is_told else replace(now, context=before.context)
             try:
-                started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
-            except (CallTimeoutError, UnreadableAnswerError) as error:
-                if not await self._adopted(turn, ledger):
-                    thread.holds, thread.edits = perhaps(before, now), frozenset()
-                    sentence = f"Codex did not begin this turn: {error}."
-                    ledger.will_end(EndedBy.DEADLINE, sentence, call_failure(error))
-                    await self._stopping.stop(turn)  # it may run all the same
-                    raise
-                logger.warning("a turn for %s is followed though %s", turn.request.session_key, error)
+                await self._ask_for(connection, turn, ledger, params)
+            except (CallTimeoutError, UnreadableAnswerError):
+                thread.holds, thread.edits = perhaps(before, now), frozenset()
+                raise
             except CodexError:
                 thread.holds = before
                 raise
-            else:
-                turn.push(ledger.accept(started.turn))
             told(thread, now, turn.lanes, trigger, edits)
             self._watching.confirm(turn)
             if turn.stopped:
                 await self._stopping.stop(turn)
+
+    async def _ask_for(
+        self, connection: Connection, turn: CodexTurn, ledger: TurnLedger, params: TurnStartParams
+    ) -> None:
+        """Send turn/start; when this returns the turn is known to run, or to be over.
+
+        Raises:
+            CodexError: Codex refused, or went away, or did not begin it; then it does not run either.
+        """
+        try:
+            started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
+        except (CallTimeoutError, UnreadableAnswerError) as error:
+            if not await self._adopted(turn, ledger):
+                sentence = f"Codex did not begin this turn: {error}."
+                ledger.will_end(EndedBy.DEADLINE, sentence, call_failure(error))
+                await self._stopping.stop(turn)  # it may run all the same
+                raise
+            logger.warning("a turn for %s is followed though %s", turn.request.session_key, error)
+        else:
+            self._on_known(turn, ledger, ledger.accept(started.turn))
 
     async def _go_on(self, turn: CodexTurn, thread: OpenThread) -> None:
         """Settle a summary that was lost, or have the words answered that came in just as Codex ended the turn.
@@ -380,6 +396,11 @@ class Running:
         ledger = turn.ledger
         assert ledger is not None
         ledger.goes_on = False
+        if turn.stopped is not None:
+            # Whoever stops it found it over, and would not hear of another one.
+            ledger.will_end(turn.stopped)
+            turn.push(ledger.stop())
+            return
         begun = [each.params for each in turn.sent if isinstance(each.params, TurnStartParams)][-1]
         params = without_words(begun, turn.lanes, context_round=thread.context_round)
         turn.sent.append(SentRequest(TURN_START.name, params))
@@ -388,15 +409,14 @@ class Running:
             connection = self._servers.current
             if connection is None:
                 raise ConnectionLostError("it went away as the turn went on", doing=TURN_START.name)
-            started = await connection.server.client.call(TURN_START, params, deadline=START_DEADLINE)
-            turn.push(ledger.accept(started.turn))
+            await self._ask_for(connection, turn, ledger, params)
             self._watching.confirm(turn)
             if turn.stopped:
                 await self._stopping.stop(turn)
 
     async def _adopted(self, turn: CodexTurn, ledger: TurnLedger) -> bool:
         """Whether Codex runs the turn although its answer to turn/start did not reach us."""
-        turn.push(ledger.adopt())
+        self._on_known(turn, ledger, ledger.adopt())
         if ledger.state is State.OPENING:
             with anyio.move_on_after(ADOPTION_DEADLINE):
                 await turn.until_known()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.lanes import HABITS
+from codex_bridge.ledger import TurnLedger
+from codex_bridge.rpc import Json, encode
 from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.notifications import TurnEnded, Wire
 from codex_bridge.wire.requests import TurnStartParams, TurnSteerParams
 from harness.agent import Agent
 from harness.delivery.courier import Courier
@@ -24,7 +28,18 @@ from harness.settings.queue import QueueRules, QueueSettings
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
-from harness.turns import Joined, Outcome, Steered, TextDelta, TextRetracted, Trigger, TurnEvent, TurnResult
+from harness.turns import (
+    EndedBy,
+    Failure,
+    Joined,
+    Outcome,
+    Steered,
+    TextDelta,
+    TextRetracted,
+    Trigger,
+    TurnEvent,
+    TurnResult,
+)
 from tests.support.desk import message, until
 from tests.support.turns import first_delta, harness_on_fake, words
 
@@ -105,6 +120,70 @@ async def test_words_that_nobody_has_read_when_their_turn_ends_are_answered_all_
     assert isinstance(last, TurnStartParams)
     assert (last.input, last.client_user_message_id, last.collaboration_mode is None) == ([], None, False)
     assert (result.turn, after.turn) == ("turn_1", "turn_3")
+
+
+async def test_a_turn_that_goes_on_is_followed_though_nothing_confirms_that_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would run on, and the next message would join it."""
+    monkeypatch.setattr("codex_bridge.running.START_DEADLINE", 0.2)
+    async with harness_on_fake(tmp_path) as harness:
+        turn = await stalled(harness)
+        assert await turn.steer(more("unconfirmed to the first"), "key-2") is Steered.TAKEN
+        result = await turn.result()
+    assert (result.outcome, result.earlier, result.text) == (
+        Outcome.ANSWERED,
+        ("to the first",),
+        "and to what came in",
+    )
+
+
+async def test_a_turn_that_is_stopped_just_as_it_would_go_on_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see = TurnLedger.see
+
+    def stop_and_see(ledger: TurnLedger, wire: Wire) -> Iterable[TurnEvent]:
+        if isinstance(wire, TurnEnded):
+            asked = harness.interrupt(turn)
+            asked.send(None)  # as far as it comes at once
+            asked.close()
+        return see(ledger, wire)
+
+    async with harness_on_fake(tmp_path) as harness:
+        turn = await stalled(harness)
+        monkeypatch.setattr(TurnLedger, "see", stop_and_see)
+        assert await turn.steer(more("unread to the first"), "key-2") is Steered.TAKEN
+        result = await turn.result()
+    assert (result.outcome, result.ended_by) == (Outcome.INTERRUPTED, EndedBy.PERSON)
+    assert requests(turn) == ["thread/start", "turn/start", "turn/steer"]
+
+
+async def test_a_turn_has_an_end_even_if_its_end_breaks_something_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> str:
+        monkeypatch.undo()
+        raise RuntimeError("broken")
+
+    async with harness_on_fake(tmp_path) as harness:
+        turn = await stalled(harness)
+        monkeypatch.setattr("codex_bridge.strain.Strain.see", broken)
+        assert await turn.steer(more("join to both"), "key-2") is Steered.TAKEN
+        result = await turn.result()
+        after = await harness.start(words("echo again")).result()
+    assert (result.outcome, result.text) == (Outcome.ANSWERED, "to both")
+    assert (after.outcome, after.conversation) == (Outcome.ANSWERED, result.conversation)
+
+
+async def test_a_turn_that_failed_before_it_was_confirmed_is_run_again_as_any_other(tmp_path: Path) -> None:
+    failed: Json = [["failed", {"error": {"message": "", "codexErrorInfo": "contextWindowExceeded"}}]]
+    async with harness_on_fake(tmp_path) as harness:
+        await harness.start(words("echo")).result()
+        turn = harness.start(words(f"play {encode(failed).decode()}"))
+        result = await turn.result()
+    assert (result.outcome, result.failure) == (Outcome.FAILED, Failure.CONTEXT)
+    assert requests(turn) == ["turn/start", "thread/start", "turn/start"]
 
 
 async def test_a_turn_that_takes_nothing_in_says_so_and_takes_nothing_later_either(tmp_path: Path) -> None:

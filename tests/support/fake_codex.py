@@ -297,6 +297,7 @@ STEERS: Final[dict[str, tuple[Joining, bool]]] = {
     "ignore": (_ignore, False),
     "unanswered": (_unanswered, True),
     "unread": (_unread, True),
+    "unconfirmed": (_unread, True),
     "late": (_too_late, True),
     "unfit": (_unfit, False),
 }
@@ -408,6 +409,8 @@ class FakeCodex:
         """Threads, and words of turns, that were refused once."""
         self._unloaded: set[str] = set()
         """Threads that were unloaded, after a turn without a word or because nobody follows them."""
+        self._goes_on = "echo and to what came in"
+        """The course of a turn without words, which answers what came into the one before."""
         self.left: list[str] = []
         """Threads that nobody follows any more, in that order."""
 
@@ -460,7 +463,7 @@ class FakeCodex:
         if request.params["threadId"] in self._unloaded:
             yield Failure(-32600, f"thread not found: {request.params['threadId']}")
             return
-        course, _, words = _last_text(request).partition(" ")
+        course, _, words = (_last_text(request) or self._goes_on).partition(" ")
         if course == "refuse":
             yield Failure(-32600, words)
             return
@@ -508,6 +511,8 @@ class FakeCodex:
             return
         how, _, words = _last_text(request).partition(" ")
         joining, is_last = STEERS[how]
+        if how == "unconfirmed":
+            self._goes_on = f"unanswered {self._goes_on}"
         if is_last:
             del self._running[turn.thread]
         yield from joining(turn, request.params["clientUserMessageId"], words)
@@ -529,11 +534,11 @@ class FakeCodex:
 
 
 def _last_text(request: Requested) -> str:
-    """The words; files may be quoted before them. Without any, the turn answers what came in."""
+    """The words; files may be quoted before them."""
     said = request.params["input"]
     assert isinstance(said, list)
     if not said:
-        return "echo and to what came in"
+        return ""
     last = said[-1]
     assert isinstance(last, dict)
     return str(last["text"])
