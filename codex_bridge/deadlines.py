@@ -199,6 +199,11 @@ class Watch:
         if turn_id != self._turn:
             self.begin(turn_id, now)
         if not turn_id:
+            if isinstance(wire, Delta):
+                # What it says is the ledger's business, and may be much before the turn is confirmed.
+                wire = Delta(wire.thread_id, wire.turn_id, "", wire.stream, "")
+                if self._early and self._early[-1] == wire:
+                    return
             self._early.append(wire)
         elif isinstance(wire, Delta):
             if wire.turn_id == turn_id:

@@ -1,5 +1,6 @@
 """The table of deadlines: which one holds, from when on, and what its end is told as."""
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from codex_bridge.deadlines import Limit, Limits, State, Watch, over, taken_as_answer
 from codex_bridge.rpc import JsonObject, Notified
-from codex_bridge.wire.notifications import read
+from codex_bridge.wire.notifications import Delta, Stream, read
 from harness.turns import Failure
 
 HERE: JsonObject = {"threadId": "t", "turnId": "u"}
@@ -236,3 +237,18 @@ def test_nothing_is_late_that_is_looked_at_by_the_shortest_limit() -> None:
     limits = Limits(silence=7, after_tool=5, answer=6, reconnecting=9)
     assert limits.shortest == 5
     assert Limits().shortest == 10
+
+
+def test_what_streams_before_a_turn_is_confirmed_is_not_kept_for_its_deadlines() -> None:
+    """It may be half a minute of what a command prints."""
+    watch = Watch(Limits(), 100.0, "", 0.0)
+    tracemalloc.start()
+    try:
+        for number in range(2_000):
+            watch.see(Delta("thr", "turn", f"item {number}", Stream.COMMAND_OUTPUT, "x" * 1_000), "", 0.0)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    watch.begin("turn", 1.0)
+    assert kept < 20_000
+    assert watch.due() == (61.0, Limit.SILENCE)
