@@ -5,8 +5,9 @@ messages are said into running turns, turns are stopped, commands and tools fail
 summarised, and the server is killed ten times with SIGKILL. What must hold whatever happens is checked, and a break
 makes the exit status 1:
 
-- every message has exactly one outcome: a turn of its own that ended once, or a place in another one that took it in;
-- an answer is for messages of its own chat, and for the one that it was asked for;
+- every message is settled in the ledger, once: its chat has its answer, alone or with another one's, or one sentence
+  that there is none, or a person stopped it;
+- an answer is for messages of its own chat, and for all that its turn took in, and none is sent twice;
 - no command ran twice for one message;
 - no task and no file descriptor is left over, no process of a server lives on, and memory stays flat.
 """
@@ -18,13 +19,14 @@ import logging
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -34,7 +36,7 @@ from typing import Final
 import anyio
 
 from benchmarks.rounds import BUILD, stand_in
-from benchmarks.soak_model import KINDS, RAN, TOOL, answered_in, asking
+from benchmarks.soak_model import KINDS, RAN, TOOL, answered_in, asked_in, asking
 from codex_bridge.binary import find_codex
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.home import agent_dir, own_home, private_dir
@@ -44,16 +46,22 @@ from codex_bridge.process import Launch
 from codex_bridge.providers import Provider
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
-from harness.compaction import compaction_of
+from harness.delivery.courier import Courier
+from harness.delivery.outbox import Abilities
+from harness.desk.desk import Desk, open_desk
 from harness.gather import Gatherer
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.json_value import Json
+from harness.layers import LayerName
 from harness.plain import plain_settings
+from harness.settings.queue import QueueRules, QueueSettings
 from harness.store.bindings import bindings_at
+from harness.store.deliveries import Deliveries
+from harness.testing.outbox import RecordingOutbox
 from harness.toolbox import ToolTurn
 from harness.tools import Tool, ToolResult
 from harness.turn_limit import TurnLimit
-from harness.turns import Finished, Outcome, Steered, TurnResult
+from harness.turns import Finished, Joined, Outcome, TurnEvent
 
 MODEL: Final = "gpt-5.5"
 DAWN: Final = datetime(2031, 5, 6, tzinfo=UTC)
@@ -66,6 +74,11 @@ GROWTH: Final = 6.0
 thousand turns, and for the allocator's habits."""
 QUIET: Final = 5.0
 """Seconds for what still has to be done when the last message has its outcome."""
+STOPPED: Final = 1.0
+"""Seconds after which a message that was stopped counts as one that never had a turn."""
+FIRST: Final = 9_000_000
+COMMANDS: Final = 8_000_000
+"""Numbers from here on are messages to the gateway itself."""
 WEIGHTS: Final[Mapping[str, int]] = {"say": 52, "slow": 25, "command": 8, "failing": 5, "tool": 6, "error": 4}
 
 
@@ -89,23 +102,29 @@ class Shape:
 class Books:
     """What happened."""
 
-    outcomes: dict[int, str] = field(default_factory=dict[int, str])
-    """Of each message."""
+    turns: dict[int, str] = field(default_factory=dict[int, str])
+    """Messages by how the turn ended that had them."""
     walls: list[float] = field(default_factory=list[float])
-    """Seconds that each turn took, the wait for its place with it."""
+    """Seconds from a message to the end of its turn."""
     failures: Counter[str] = field(default_factory=Counter[str])
     sentences: Counter[str] = field(default_factory=Counter[str])
     """What people were told of them."""
-    summaries: Counter[str] = field(default_factory=Counter[str])
+    endings: Counter[str] = field(default_factory=Counter[str])
+    """Messages by why nothing is left to be done about them."""
     problems: list[str] = field(default_factory=list[str])
     servers: set[int] = field(default_factory=set[int])
     """Processes of the servers that were seen."""
+    waited_for: dict[int, anyio.Event] = field(default_factory=dict[int, anyio.Event])
+    commands: int = 0
+    """Messages to the gateway itself, to stop or to summarise."""
 
     def enter(self, number: int, outcome: str) -> None:
-        """A message has its outcome."""
-        if number in self.outcomes:
-            self.problems.append(f"message {number} is {self.outcomes[number]}, and then {outcome}")
-        self.outcomes[number] = outcome
+        """The turn of a message has ended."""
+        if number in self.turns:
+            self.problems.append(f"message {number} is {self.turns[number]}, and then {outcome}")
+        self.turns[number] = outcome
+        if number in self.waited_for:
+            self.waited_for[number].set()
 
 
 class Tools:
@@ -130,23 +149,59 @@ class Tools:
         return ToolResult(not odd, "No such entry." if odd else "An entry.")
 
 
-def message(number: int, kind: str, chat: str) -> InboundMessage:
+def message(number: int, text: str, chat: str) -> InboundMessage:
     """A message of the owner."""
     return InboundMessage(
         channel="telegram",
         chat=Chat(ChatKind.DIRECT, chat),
         sender=Sender(chat, "Orrin"),
         message_id=str(number),
-        text=asking(number, kind),
+        text=text,
         sent_at=DAWN,
     )
 
 
-class Talk:
-    """One chat: says its messages, and sees what becomes of them."""
+class Turns:
+    """Hears every turn to its end, and enters what became of the messages that it had.
 
-    def __init__(self, agent: Agent[CodexTurn], books: Books, chat: str, numbers: range, seed: int) -> None:
-        self._agent = agent
+    Args:
+        books: Where that is entered.
+        answers: Filled with the numbers that the answer of each message has to name.
+    """
+
+    def __init__(self, books: Books, answers: dict[str, set[int]]) -> None:
+        self._books = books
+        self._answers = answers
+
+    def listen(self, said: InboundMessage, turn: CodexTurn) -> Callable[[TurnEvent], None]:
+        """See `open_desk`."""
+        words = [each.text for each in turn.request.composition.layers if each.name is LayerName.USER_TEXT]
+        has = {number for text in words for number in asked_in(text)}
+        began = time.perf_counter()
+
+        def hear(event: TurnEvent) -> None:
+            if isinstance(event, Joined):
+                has.add(int(event.key.rpartition(":")[2]))
+            if not isinstance(event, Finished):
+                return
+            result = event.result
+            self._books.walls.append(time.perf_counter() - began)
+            if result.outcome is Outcome.ANSWERED:
+                self._answers[said.message_id] = has
+            if result.failure is not None:
+                self._books.failures[f"{result.outcome.value}: {result.failure.value}"] += 1
+                self._books.sentences[result.error] += 1
+            for number in has:
+                self._books.enter(number, result.outcome.value)
+
+        return hear
+
+
+class Talk:
+    """One chat: says its messages, and waits for what becomes of them."""
+
+    def __init__(self, desk: Desk[CodexTurn], books: Books, chat: str, numbers: range, seed: int) -> None:
+        self._desk = desk
         self._books = books
         self._chat = chat
         self._numbers = numbers
@@ -159,70 +214,39 @@ class Talk:
             chance = self._random.random()
             kind = self._random.choices(KINDS, [WEIGHTS[each] for each in KINDS])[0]
             if chance < 0.02:
-                await self._summarise()
-            turn = await self._begin(number, kind)
-            joined: list[int] = []
+                await self._command("/compact")
+            await self._say(number, asking(number, kind))
             if kind == "slow" and chance < 0.5 and (more := next(numbers, None)) is not None:
                 await anyio.sleep(self._random.uniform(0, 0.4))
-                steered = await self._steer(turn, more)
-                if steered is Steered.TAKEN:
-                    joined.append(more)
-                elif steered.refused:
-                    await self._see(turn, number, joined)
-                    turn, number = await self._begin(more, "say"), more
+                await self._say(more, asking(more, "say"))
+                await self._over(more)
             elif chance > 0.9:
                 await anyio.sleep(self._random.uniform(0, 0.3))
-                await turn.interrupt()
-            await self._see(turn, number, joined)
+                await self._command("/stop")
+                with anyio.move_on_after(STOPPED):  # it may never have had a turn
+                    await self._over(number)
+                continue
+            await self._over(number)
 
-    async def _begin(self, number: int, kind: str) -> CodexTurn:
-        return await self._agent.receive(message(number, kind, self._chat))
+    async def _say(self, number: int, text: str) -> None:
+        self._books.waited_for[number] = anyio.Event()
+        await self._desk.receive(message(number, text, self._chat))
 
-    async def _steer(self, turn: CodexTurn, number: int) -> Steered:
-        """Say a message into a turn."""
-        joining = message(number, "say", self._chat)
-        steered = await turn.steer(self._agent.joining(joining), joining.key)
-        if not steered.refused:
-            self._books.enter(number, f"joined ({steered.value})")
-        return steered
+    async def _command(self, text: str) -> None:
+        self._books.commands += 1
+        number = COMMANDS + self._books.commands
+        await self._desk.receive(message(number, text, self._chat))
 
-    async def _see(self, turn: CodexTurn, number: int, joined: list[int]) -> None:
-        began = time.perf_counter()
-        ends = [event.result async for event in turn.events() if isinstance(event, Finished)]
-        self._books.walls.append(time.perf_counter() - began)
-        if len(ends) != 1:
-            self._books.problems.append(f"the turn of message {number} has {len(ends)} ends")
-            return
-        (result,) = ends
-        self._books.enter(number, result.outcome.value)
-        if result.failure is not None:
-            self._books.failures[f"{result.outcome.value}: {result.failure.value}"] += 1
-            self._books.sentences[result.error] += 1
-        self._judge(number, joined, result)
-
-    def _judge(self, number: int, joined: list[int], result: TurnResult) -> None:
-        if result.outcome in (Outcome.FAILED, Outcome.LOST) and not result.error:
-            self._books.problems.append(f"message {number} failed without a word")
-        if result.outcome is Outcome.ANSWERED:  # what was cut off may end in half a number
-            said = answered_in(result.text)
-            strangers = [each for each in said if each not in self._numbers]
-            if strangers:
-                self._books.problems.append(f"the answer to {number} is for {strangers}, of other chats")
-            missing = [each for each in (number, *joined) if each not in said]
-            if missing:
-                self._books.problems.append(f"the answer to {number} is none for {missing}: {result.text!r}")
-
-    async def _summarise(self) -> None:
-        turn = await self._agent.compact(f"agent:main:telegram:direct:{self._chat}")
-        self._books.summaries[compaction_of(await turn.result()).summary.value] += 1
+    async def _over(self, number: int) -> None:
+        await self._books.waited_for[number].wait()
 
 
 async def _kill(harness: CodexHarness, books: Books, shape: Shape) -> None:
     """Kill the server at moments that the seed chooses, by how many messages have their outcome."""
     random = Random(f"{shape.seed} kills")
-    moments = sorted(random.uniform(0.03, 0.95) * shape.messages for _ in range(shape.kills))
+    moments = sorted(random.uniform(0.03, 0.85) * shape.messages for _ in range(shape.kills))
     for moment in moments:
-        while len(books.outcomes) < moment or harness.server is None:  # noqa: ASYNC110 - nothing tells
+        while len(books.turns) < moment or harness.server is None:  # noqa: ASYNC110 - nothing tells
             await anyio.sleep(0.02)
         server = harness.server
         books.servers.add(server.pid)
@@ -273,45 +297,80 @@ async def soak(shape: Shape, folder: Path, workspace: Path, provider: Provider) 
 
     async def look_when_warm() -> None:
         nonlocal warm
-        while len(books.outcomes) < WARM * shape.messages:  # noqa: ASYNC110
+        while len(books.turns) < WARM * shape.messages:  # noqa: ASYNC110
             await anyio.sleep(0.05)
         warm = _load().megabytes
 
+    outbox, answers = RecordingOutbox(Abilities(keys=True)), dict[str, set[int]]()
+    settings = replace(plain_settings(workspace), queue=QueueSettings(rules=QueueRules(quiet=0.05)))
     with anyio.fail_after(LONGEST):
         async with (
             bindings_at(state / "bridge.sqlite") as bindings,
             codex_harness(CodexSettings(launch, threads=threads), bindings, limit=TurnLimit(shape.places)) as harness,
         ):
-            agent = Agent(harness, Gatherer(plain_settings(workspace), HABITS), model=MODEL, toolbox=Tools())
-            await (await agent.receive(message(10**6, "say", "first"))).result()
-            before, began, cpu = _load(), time.perf_counter(), time.process_time()
-            share = shape.messages // shape.chats
-            async with anyio.create_task_group() as group:
-                group.start_soon(_kill, harness, books, shape)
-                group.start_soon(look_when_warm)
-                for chat in range(shape.chats):
-                    numbers = range(chat * share, (chat + 1) * share)
-                    group.start_soon(Talk(agent, books, str(chat), numbers, shape.seed).run)
-            seconds, spent = time.perf_counter() - began, time.process_time() - cpu
-            after = _load()
-            with anyio.move_on_after(QUIET):
-                while harness.unfinished or (  # noqa: ASYNC110
-                    (after := _load()).tasks > before.tasks or after.files > before.files
-                ):
-                    await anyio.sleep(0.05)
-            if harness.server is not None:
-                books.servers.add(harness.server.pid)
-            if harness.unfinished:
-                books.problems.append(f"not over: {harness.unfinished}")
-    _judge_day(books, shape, before, after, warm)
-    _judge_files(books, shape, workspace / RAN)
+            agent = Agent(harness, Gatherer(settings, HABITS), model=MODEL, toolbox=Tools())
+            deliveries = Deliveries(bindings.database)
+            listen = Turns(books, answers).listen
+            async with open_desk(agent, deliveries, Courier(deliveries, outbox), listen=listen) as desk:
+                await (await agent.receive(message(FIRST, asking(FIRST, "say"), "first"))).result()
+                before, began, cpu = _load(), time.perf_counter(), time.process_time()
+                share = shape.messages // shape.chats
+                async with anyio.create_task_group() as group:
+                    group.start_soon(_kill, harness, books, shape)
+                    group.start_soon(look_when_warm)
+                    for chat in range(shape.chats):
+                        numbers = range(chat * share, (chat + 1) * share)
+                        group.start_soon(Talk(desk, books, str(chat), numbers, shape.seed).run)
+                await desk.settled()
+                seconds, spent = time.perf_counter() - began, time.process_time() - cpu
+                after = _load()
+                with anyio.move_on_after(QUIET):
+                    while harness.unfinished or (  # noqa: ASYNC110
+                        (after := _load()).tasks > before.tasks or after.files > before.files
+                    ):
+                        await anyio.sleep(0.05)
+                if harness.server is not None:
+                    books.servers.add(harness.server.pid)
+                if harness.unfinished:
+                    books.problems.append(f"not over: {harness.unfinished}")
+                books.problems += [f"still open: {each.lead}" for each in await deliveries.open()]
+    _judge_deliveries(books, shape, state / "bridge.sqlite", outbox, answers)
+    _judge_day(books, before, after, warm)
+    _judge_files(books, workspace / RAN)
     return Day(books, seconds, spent, before, warm, after)
 
 
-def _judge_day(books: Books, shape: Shape, before: Load, after: Load, warm: float) -> None:
-    lacking = sorted(set(range(shape.messages)) - books.outcomes.keys())
+def _judge_deliveries(
+    books: Books, shape: Shape, store: Path, outbox: RecordingOutbox, answers: Mapping[str, set[int]]
+) -> None:
+    with closing(sqlite3.connect(store)) as connection:
+        query = "SELECT message_id, chat, lead, state, ending FROM deliveries"
+        rows: list[tuple[str, str, str, str, str]] = connection.execute(query).fetchall()
+    lacking = set(range(shape.messages)) - {int(row[0]) for row in rows}
     if lacking:
-        books.problems.append(f"no outcome for {lacking}")
+        books.problems.append(f"the ledger does not have {sorted(lacking)}")
+    if len(outbox.seen) != len(outbox.messages) or len({each.key for each in outbox.messages.values()}) != len(
+        outbox.seen
+    ):
+        books.problems.append("something was sent twice")
+    texts: dict[str, list[str]] = {}
+    for each in outbox.messages.values():
+        texts.setdefault(each.reply_to, []).append(each.text)
+    share = shape.messages // shape.chats
+    for number, chat, lead, state, ending in rows:
+        books.endings[ending or state] += 1
+        said = texts.get(lead.rpartition(":")[2], [])
+        if (ending == "sent") is not bool(said) and lead == f"telegram:{chat}:{number}":
+            books.problems.append(f"message {number} is {ending}, and its chat has {said}")
+        if number in answers and ending == "sent":
+            named = {each for text in said for each in answered_in(text)}
+            if missing := answers[number] - named:
+                books.problems.append(f"the answer to {number} is none for {sorted(missing)}: {said}")
+            if strangers := {each for each in named if each // share != int(chat)}:
+                books.problems.append(f"the answer to {number} is for {sorted(strangers)}, of other chats")
+
+
+def _judge_day(books: Books, before: Load, after: Load, warm: float) -> None:
     if after.tasks > before.tasks:
         books.problems.append(f"{after.tasks - before.tasks} tasks are left over")
     if after.files > before.files:
@@ -323,7 +382,7 @@ def _judge_day(books: Books, shape: Shape, before: Load, after: Load, warm: floa
         books.problems.append(f"servers live on: {alive}")
 
 
-def _judge_files(books: Books, shape: Shape, ran: Path) -> None:
+def _judge_files(books: Books, ran: Path) -> None:
     times = Counter(ran.read_text("utf-8").split()) if ran.exists() else Counter[str]()
     books.problems += [f"the command of message {number} ran {n} times" for number, n in times.items() if n > 1]
 
@@ -336,10 +395,11 @@ def figures(day: Day, shape: Shape) -> dict[str, object]:
         "messages": shape.messages,
         "chats": shape.chats,
         "places": shape.places,
-        "outcomes": dict(Counter(day.books.outcomes.values())),
+        "endings": dict(day.books.endings),
+        "turns": dict(Counter(day.books.turns.values())),
         "failures": dict(day.books.failures),
         "told": dict(day.books.sentences.most_common()),
-        "summaries": dict(day.books.summaries),
+        "commands": day.books.commands,
         "kills": shape.kills,
         "servers": len(day.books.servers),
         "seconds": round(day.seconds, 1),

@@ -29,6 +29,11 @@ def asking(number: int, kind: str) -> str:
     return f"Message {number}, {kind}."
 
 
+def asked_in(text: str) -> list[int]:
+    """The numbers of the messages whose words a text holds."""
+    return [int(number) for number, _ in _ASKED.findall(text)]
+
+
 def answered_in(text: str) -> list[int]:
     """The numbers of the messages that an answer is for."""
     return [int(each) for each in re.findall(r"\d+", text)]
