@@ -250,7 +250,10 @@ class Host:
     # what it says
 
     def _hear(self, notification: Notified) -> None:
-        for each in self._whose(notification.params.get("threadId")):
+        listeners = self._listeners
+        if len(listeners) > 1:
+            listeners = self._whose(notification.params.get("threadId"))
+        for each in listeners:
             each.hear(notification)
 
     async def _answer(self, request: Requested) -> Json:

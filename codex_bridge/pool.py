@@ -74,6 +74,8 @@ class CodexPool:
     async def lease(self, settings: CodexSettings, bindings: Bindings) -> AsyncGenerator[CodexHarness]:
         """Offer Codex as a backend to one agent for as long as the block lasts, see `codex_harness`.
 
+        Agents that come and go on their own each have their block in a task of its own: in one task, blocks nest.
+
         Args:
             settings: What to run.
             bindings: Where conversations are remembered; agents may share one.

@@ -58,10 +58,6 @@ class Servers:
         life = self._host.life
         return None if life is None else self._on(life)
 
-    def of(self, life: Life) -> Connection | None:
-        """What the agent has, or had, on this server; None for nothing."""
-        return self._connection if self._connection is not None and self._connection.life is life else None
-
     @property
     def idle(self) -> bool:
         """Whether nobody, of this agent or of another one, has anything at work on the server."""

@@ -63,6 +63,7 @@ META = (
         (-32603, "error returned from database: (code: 5) database is locked", Trouble.BUSY),
         (-32603, "failed to submit turn input: ActiveTurnNotSteerable { turn_kind: Compact }", Trouble.BUSY),
         (-32600, "Server is draining; retry after reconnecting", Trouble.BUSY),
+        (-32600, "thread 0b1d is closing; retry thread/resume after the thread is closed", Trouble.BUSY),
         (-32600, f"thread {ID} already has an active writer", Trouble.WRITER),
         (-32603, "workspace routing discovery unauthorized (401)", Trouble.LOGIN),
         (

@@ -18,6 +18,7 @@ from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import Thread, ThreadOpened
 from harness.store.bound import Basis, Holds
 from harness.turns import TurnRequest
+from tests.codex_bridge.test_threads import failing, quoting
 from tests.support.time import HandClock
 from tests.support.turns import first_delta, harness_on_fake, words
 
@@ -138,7 +139,26 @@ async def test_a_running_turn_keeps_its_thread_however_long_it_takes(tmp_path: P
         assert await play.left() == []
         await running.interrupt()
         await play.settled()
+        assert await play.left() == []
         await play.pause(10)
+        assert await play.left() == ["thr_1"]
+
+
+async def test_a_thread_of_which_the_store_does_not_know_all_stays_loaded(tmp_path: Path) -> None:
+    clock = HandClock()
+    async with (
+        failing(tmp_path) as store,
+        harness_on_fake(tmp_path, store, clock=clock, rest=Rest(after=10)) as harness,
+    ):
+        play = Chats(harness, clock)
+        await play.ask()
+        store.broken = {"put"}
+        await play.harness.start(quoting("echo again")).result()
+        await play.settled()
+        await play.pause(60)
+        assert await play.left() == []
+        store.broken = set()
+        await play.pause(60)
         assert await play.left() == ["thr_1"]
 
 

@@ -136,9 +136,11 @@ async def test_each_agent_hears_its_own_turns_on_a_shared_server_and_nothing_els
         asked = two.start(words("approval rm -r build", chat="approval"))
         answers = [(await turn.result()).text for turn in turns]
         assert (await asked.result()).text == '{"decision":"decline"}'
+        heard = [type(event).__name__ async for event in asked.events()]
         with_child = one.start(words("spawn", chat="spawn"))
         told = [type(event).__name__ async for event in with_child.events()]
     assert answers == [f"{name} {number}" for number in range(20) for name in ("one", "two")]
+    assert "Notice" in heard
     assert [name for name in told if name.startswith("Subagent")] == ["SubagentStarted", "SubagentFinished"]
 
 
@@ -156,6 +158,20 @@ async def test_the_end_of_one_agent_leaves_the_turns_of_another_alone(tmp_path: 
         assert (others[1].buffer.result, await pid_of(two)) == (None, pid)
         await others[1].interrupt()
         assert (await ask(two)).outcome is Outcome.ANSWERED
+
+
+async def test_a_server_is_not_replaced_for_one_agent_while_another_one_has_a_turn_on_it(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as made:
+        one, two = await made.agent("one", "a"), await made.agent("two", "a")
+        await ask(one)
+        pid, running = await pid_of(one), two.start(words("stall", chat="b"))
+        await first_delta(running)
+        other = replace(words("echo"), environment={"WX_KEY": "another"})
+        assert (await one.start(other).result()).outcome is Outcome.ANSWERED
+        assert (running.buffer.result, await pid_of(one)) == (None, pid)
+        await running.interrupt()
+        assert (await one.start(other).result()).outcome is Outcome.ANSWERED
+        assert await pid_of(one) != pid
 
 
 async def test_a_crash_is_that_of_all_who_run_on_the_server_and_of_nobody_else(tmp_path: Path) -> None:
@@ -252,7 +268,7 @@ async def test_the_end_of_the_pool_ends_its_servers(tmp_path: Path) -> None:
         one, two = await made.agent("one", "a"), await made.agent("two", "b")
         pids = [await pid_of(one), await pid_of(two)]
         await made.end(two)
-    assert [is_running(pid) for pid in pids] == [False, False]
+    assert ([is_running(pid) for pid in pids], made.clock.pending) == ([False, False], [])
 
 
 async def test_the_server_of_an_agent_that_breaks_off_is_closed_as_any_other(tmp_path: Path) -> None:

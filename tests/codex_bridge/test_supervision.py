@@ -126,6 +126,16 @@ async def test_whoever_waits_for_the_next_start_can_give_up(tmp_path: Path, monk
         assert machine.starts == 3
 
 
+async def test_a_server_that_we_close_has_not_died(tmp_path: Path) -> None:
+    machine, clock = Machine(tmp_path), HandClock()
+    async with host_of(machine, tmp_path, clock) as host:
+        for number in range(1, 8):
+            life = await host.get()
+            await host.retire(life, "the test wants another one")
+            await life.server.client.closed.wait()
+            assert (machine.starts, clock.pending) == (number, [])
+
+
 async def ask(harness: CodexHarness, text: str = "echo", *, chat: str = "a") -> TurnResult:
     return await harness.start(words(text, chat=chat)).result()
 
@@ -183,6 +193,15 @@ async def test_a_chat_whose_turns_kill_the_server_goes_on_in_a_fresh_thread(tmp_
     assert [sent.method for sent in turn.sent] == ["thread/start", "turn/start"]
     # One death after a whole turn says nothing of the fresh thread.
     assert (third.error, calm, [sent.method for sent in again.sent]) == (stopped, [], ["thread/resume", "turn/start"])
+
+
+async def test_a_whole_turn_between_two_deaths_speaks_for_the_thread(tmp_path: Path) -> None:
+    async with harness_on_fake(tmp_path, patience=AT_ONCE) as harness:
+        for text in ("die", "echo", "die"):
+            await ask(harness, text)
+        turn = harness.start(words("echo"))
+        assert await notices(turn) == []
+    assert [sent.method for sent in turn.sent] == ["thread/resume", "turn/start"]
 
 
 async def test_a_thread_that_kills_the_server_when_it_is_loaded_costs_its_chat_no_message(tmp_path: Path) -> None:
