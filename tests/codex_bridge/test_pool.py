@@ -272,6 +272,7 @@ async def test_the_end_of_the_pool_ends_its_servers(tmp_path: Path) -> None:
 
 
 async def test_the_server_of_an_agent_that_breaks_off_is_closed_as_any_other(tmp_path: Path) -> None:
+    cancelled = broken = 0
     async with gateway(tmp_path) as made:
         with anyio.CancelScope() as scope:
             async with made.pool.lease(made.settings("one", "a"), made.store) as harness:
