@@ -29,6 +29,7 @@ from codex_bridge.process import Launch, Server, Source, app_server
 from codex_bridge.restarts import Patience, Restarts
 from codex_bridge.rpc import Json, Junk, Notified, Requested, Stray
 from codex_bridge.wire.requests import ACCOUNT_READ, AccountReadParams
+from harness.errors import THE_LOG
 from harness.lean_values import dataclass
 from harness.timing import Clock
 
@@ -212,18 +213,29 @@ class Host:
                 else:
                     logger.warning("the app-server on %s is gone: %s", server.name, server.client.lost)
                     self._died(server.client.lost, started, worked=life.worked)
-                for listener in tuple(self._listeners):
-                    listener.lose(life)
+                self._tell_loss(life)
         except CodexError as error:
             attempt.error = error
             if isinstance(error, TransportError | CallTimeoutError):
                 self._died(error, started)
         except OSError as error:  # of the disk, mostly
             attempt.error = ConnectError(f"The app-server could not be started: {error.strerror or error}.")
+        except Exception:
+            # The boundary of a server: whatever breaks here must end it, and not the gateway.
+            logger.exception("the app-server of %s", self.source)
+            attempt.error = broken = ConnectError(f"The bridge had an internal error with Codex; {THE_LOG}.")
+            self._died(broken, started)
+            if life is not None and self.life is life:
+                self.life = None
+                self._tell_loss(life)
         finally:
             if self.life is life:
                 self.life = None
             self._settle(attempt)
+
+    def _tell_loss(self, life: Life) -> None:
+        for listener in tuple(self._listeners):
+            listener.lose(life)
 
     def _died(self, error: CodexError | None, started: float, *, worked: bool = False) -> None:
         lost = error if isinstance(error, TransportError) else None

@@ -123,6 +123,9 @@ class Idle:
                 connection.left.discard(thread_id)
                 await self._threads.leave(connection, thread_id)
             self._look_again(connection)
+        except Exception:
+            # As at every boundary: threads stay loaded, and the gateway goes on.
+            logger.exception("unloading idle threads")
         finally:
             self._at_it = False
 

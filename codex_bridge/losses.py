@@ -71,6 +71,9 @@ class Losses:
                         lost(turn, error, self._login)
         except CodexError as problem:
             logger.warning("what became of the turns that were lost is not known: %s", problem)
+        except Exception:
+            # As at every boundary: the turns end as lost, and the gateway goes on.
+            logger.exception("what became of the turns that were lost")
         finally:
             for turn, _ in turns:
                 if turn.adrift:

@@ -163,6 +163,38 @@ async def test_turns_fail_at_once_while_the_server_rests_and_none_starts_it(
     assert "Error: the disk is gone" in failed[0].detail
 
 
+async def test_a_mistake_of_ours_at_a_start_fails_that_start_and_not_the_gateway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> str:
+        monkeypatch.undo()
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr("codex_bridge.hosts.Host._check_account", broken)
+    async with harness_on_fake(tmp_path) as harness:
+        failed, after = await ask(harness), await ask(harness)
+    assert (failed.outcome, failed.error) == (
+        Outcome.FAILED,
+        "The bridge had an internal error with Codex; the log has the details.",
+    )
+    assert after.outcome is Outcome.ANSWERED
+    assert "a mistake of ours" in caplog.text
+
+
+async def test_a_mistake_of_ours_while_a_loss_is_looked_into_ends_the_turn_as_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr("codex_bridge.reconcile.trace", broken)
+    async with harness_on_fake(tmp_path) as harness:
+        lost = await ask(harness, "die")
+        after = await ask(harness)
+    assert (lost.outcome, after.outcome) == (Outcome.LOST, Outcome.ANSWERED)
+    assert "a mistake of ours" in caplog.text
+
+
 async def test_a_server_that_dies_between_whole_turns_is_always_started_again(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     async with harness_on_fake(tmp_path, binary=machine.path) as harness:
