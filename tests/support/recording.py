@@ -139,6 +139,11 @@ COURSES: Final[Mapping[str, tuple[Callable[[], Script], Callable[[Stage], object
     "on request": (lambda: always(say("In short.")), _compact, _YOLO),
 }
 
+_PROSE: Final = frozenset({"developer_instructions", "summary"})
+"""Fields in which Codex sends sentences of its own."""
+MOST_PROSE: Final = 160
+"""Characters of them that are kept: the words are the vendor's, and no test needs them."""
+
 
 class _Masked:
     """Gives each id, path and time of a recording a name that is the same in the next one."""
@@ -153,6 +158,8 @@ class _Masked:
                 return {name: self.value(each, name) for name, each in value.items()}
             case list():
                 return [self.value(each, key) for each in value]
+            case str() if key in _PROSE and len(value) > MOST_PROSE:
+                return "." * len(value)  # as long as it was
             case str():
                 return self._text(value)
             case int() if _TIMES.fullmatch(key) and not isinstance(value, bool):
