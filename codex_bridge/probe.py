@@ -9,15 +9,13 @@ from typing import Final
 
 from codex_bridge.client import Client
 from codex_bridge.errors import CodexError, RpcError
-from codex_bridge.wire.besides import THREAD_READ, TURNS_LIST, ThreadReadParams, TurnsListParams
+from codex_bridge.wire.besides import NO_TURNS, THREAD_READ, TURNS_LIST, ThreadReadParams, TurnsListParams
 from codex_bridge.wire.requests import ThreadStatus, Turn
 
 PROBE_DEADLINE: Final = 5.0
 """Seconds to wait for an answer unless somebody says otherwise; measured are 2 to 30 ms."""
 ACTIVE: Final = "active"
 """The status of a thread on which something runs."""
-NO_TURNS: Final = -32601
-"""Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
 
 logger = logging.getLogger("codex_bridge")
 

@@ -13,13 +13,11 @@ from codex_bridge.client import Client
 from codex_bridge.errors import RpcError
 from codex_bridge.failures import Trouble, trouble_of
 from codex_bridge.marks import read_mark
-from codex_bridge.wire.besides import ITEMS_LIST, TURNS_LIST, ItemsListParams, TurnsListParams
+from codex_bridge.wire.besides import ITEMS_LIST, NO_TURNS, TURNS_LIST, ItemsListParams, TurnsListParams
 from codex_bridge.wire.items import AgentMessageItem, ItemValue, UserMessageItem
 from codex_bridge.wire.requests import Turn
 from harness.lean_values import dataclass
 
-NOT_THERE: Final = -32601
-"""Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
 PAGE: Final = 50
 """Items of a turn that are asked for at once."""
 MOST_PAGES: Final = 20
@@ -70,7 +68,7 @@ async def trace(client: Client, thread_id: str, key: str, *, turn_id: str = "", 
     try:
         listed = await client.call(TURNS_LIST, TurnsListParams(thread_id=thread_id, limit=among))
     except RpcError as error:
-        if trouble_of(error) in (Trouble.GONE, Trouble.UNREADABLE) or error.code == NOT_THERE:
+        if trouble_of(error) in (Trouble.GONE, Trouble.UNREADABLE) or error.code == NO_TURNS:
             return ABSENT  # a thread of which nothing was written down has had no turn
         raise
     for turn in listed.data:

@@ -185,6 +185,8 @@ class LimitsTold(Received):
 
 THREAD_FORK = Method("thread/fork", ThreadForkParams, ThreadOpened)
 TURNS_LIST = Method("thread/turns/list", TurnsListParams, TurnsListed)
+NO_TURNS = -32601
+"""Code by which the server says that a thread has no turns to tell of (protocol reference, section 1)."""
 THREAD_READ = Method("thread/read", ThreadReadParams, ThreadRead)
 THREAD_COMPACT = Method("thread/compact/start", ThreadCompactParams, Empty)
 """Answered at once; what comes of it is told as of a turn."""
