@@ -74,6 +74,8 @@ TURNS: Final = 4
 """Of each conversation in a round."""
 PER_LINE: Final = 6
 """Lines of nonsense for each line of a turn, on average."""
+OVER_EVERY: Final = 1_500
+"""Lines from one over the ceiling to the next, where anything goes."""
 OURS: Final = 1_000_000
 """From here on ids are no client's."""
 HANGS: Final = 60.0
@@ -475,6 +477,8 @@ class Storm:
         """Messages that are to join the turns that run, by thread."""
         self._threads = 0
         self._turns = 0
+        self._next_over = OVER_EVERY
+        """Lines said when the next one over the ceiling comes: counted, since by chance a short run may have none."""
         self.asked: Counter[tuple[type, Json]] = Counter()
         self.answered: Counter[tuple[type, Json]] = Counter()
 
@@ -595,7 +599,8 @@ class Storm:
         if self.calm:
             return
         for _ in range(self._random.randrange(2 * PER_LINE)):
-            if self._own and self._random.random() < 0.0005:
+            if self._own and self._figures.lines >= self._next_over:
+                self._next_over = self._figures.lines + OVER_EVERY
                 await connection.say(b'{"method":"' + b"x" * CEILING + b'"}\n')
             data = self._mutator.lines(hostile=self._own)
             if self._own or (len(data) < CEILING and not self._touches(data)):
