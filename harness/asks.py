@@ -1,10 +1,13 @@
 """What a turn asks somebody: leave to do something, or an answer to a question.
 
 Pure. An ask is told when it is made (`ApprovalAsked`, `QuestionAsked`) and when it is settled (`AskSettled`), once
-each, also when nobody could be reached.
+each, also when nobody could be reached. Who may answer is reached through the `Asker` of the turn's request.
 """
 
+from collections.abc import Mapping
+from dataclasses import field
 from enum import Enum
+from typing import Protocol
 
 from harness.lean_values import dataclass
 
@@ -97,3 +100,60 @@ class AskSettled:
     how: Settlement
     why: str = ""
     """One sentence for a person, where there is something to say."""
+
+
+class Verdict(Enum):
+    """What a person, or a rule, says to an ask."""
+
+    ALLOW = "allow"
+    """This once; of a question: it is answered."""
+    ALLOW_ALWAYS = "allow always"
+    """This, and the same in this conversation from now on."""
+    DECLINE = "decline"
+    """No, and the turn goes on."""
+    CANCEL = "cancel"
+    """No, and the turn ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an ask is answered with."""
+
+    verdict: Verdict
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]], repr=False)
+    """Of a question that is answered: what was chosen or written, by the id of the question. May hold secrets."""
+    why: str = ""
+    """One sentence for a person where nobody decided it, such as that nobody answered in time; empty otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is asked, and where it belongs."""
+
+    identity: str
+    """The same when a backend that outlived the gateway asks it again, and of no other ask."""
+    session_key: str
+    """The conversation."""
+    message_key: str
+    """What caused the turn, see `TurnRequest.message_key`."""
+    thread: str
+    """The backend's name for the conversation."""
+    what: ApprovalAsked | QuestionAsked
+    outlives: bool = False
+    """The backend goes on waiting when the gateway's process ends, and asks again when there is a new one."""
+
+
+class Asker(Protocol):
+    """The way to the people who may answer. Several asks may be open at once, also of one conversation."""
+
+    async def ask(self, ask: Ask) -> Answer:
+        """Ask, and wait for the answer: of a person, of a rule, or of the time that is over.
+
+        Never raises for what goes wrong on the way: that is a no, and why. When the call is cancelled the ask stays
+        open, for a backend that asks it again; `withdraw` closes it.
+        """
+        ...
+
+    async def withdraw(self, identity: str, why: str) -> None:
+        """Nobody needs the answer any more, as one sentence says; no error when it was answered or never asked."""
+        ...

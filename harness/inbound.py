@@ -54,6 +54,32 @@ class Quoted:
     """The name that whoever wrote them chose; empty for nobody known."""
 
 
+class AttachmentKind(Enum):
+    """What a file is, as its channel says."""
+
+    IMAGE = "image"
+    VOICE = "voice"
+    AUDIO = "audio"
+    VIDEO = "video"
+    DOCUMENT = "document"
+    STICKER = "sticker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file that a message brings along. Everything in it is what people outside chose."""
+
+    kind: AttachmentKind
+    file_id: str
+    """What the channel gives the file out for: an id of its own, or an address."""
+    name: str = ""
+    media_type: str = ""
+    size: int | None = None
+    """Bytes, as far as the channel says."""
+    path: str = ""
+    """Where the gateway has put it; empty as long as it has not."""
+
+
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
     """One message of a person."""
@@ -69,6 +95,15 @@ class InboundMessage:
     """When it was sent, with a time zone."""
     quoted: tuple[Quoted, ...] = ()
     """Words of others that it brings along, in reading order."""
+    attachments: tuple[Attachment, ...] = ()
+    topic: str = ""
+    """The channel's id of the topic or thread inside the chat; empty for none. Each is a conversation of its own."""
+    mentioned: bool | None = None
+    """Whether it calls the agent by name or answers it; None where nobody else could be meant."""
+    edited: bool = False
+    """It stands in the place of one with the same `message_id`."""
+    pressed: str = ""
+    """What a button carries that was pressed in place of writing; `text` is then empty."""
 
     @property
     def key(self) -> str:

@@ -18,6 +18,29 @@ LONGEST_NAME = 80
 """How much of a strange argument's name is repeated to the model."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What a call put into a chat by itself."""
+
+    channel: str
+    chat: str
+    """The channel's own id of the chat."""
+    text: str = ""
+    media: tuple[str, ...] = ()
+    """Paths or addresses of what went along."""
+    final: bool = False
+    """It is the answer of the turn, and nothing more is to come."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPicture:
+    """A picture that the model sees in a result."""
+
+    media_type: str
+    """Such as "image/png"."""
+    data: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """What a tool call came to."""
@@ -29,6 +52,12 @@ class ToolResult:
     """The model goes on although nothing is left to do: the backend stops the turn."""
     plan: "PlanChanged | None" = None
     """A plan that the call gave, for whoever runs the turn to tell."""
+    pictures: tuple[ToolPicture, ...] = ()
+    """What the model sees besides."""
+    sent: tuple[Sent, ...] = ()
+    """What the call put into chats itself."""
+    media: tuple[str, ...] = ()
+    """Paths of files that the call made and that belong to the answer of the turn."""
 
 
 @dataclass(frozen=True, slots=True)

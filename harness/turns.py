@@ -9,10 +9,10 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from harness.asks import ApprovalAsked, AskSettled, QuestionAsked
+from harness.asks import ApprovalAsked, Asker, AskSettled, QuestionAsked
 from harness.layers import Composition, Layer
 from harness.lean_values import dataclass
-from harness.tools import Tool
+from harness.tools import Sent, Tool
 
 if TYPE_CHECKING:
     from harness.settings.excerpts import ExcerptLimits
@@ -66,6 +66,8 @@ class TurnRequest:
     """IANA name of the time zone that a person is told times in."""
     limit_key: str = ""
     """What sets `seconds`, by its key in the configuration, for whoever has to be told that they were not enough."""
+    asker: "Asker | None" = field(default=None, compare=False, repr=False)
+    """The way to who may answer what the turn asks; None: nobody can be reached, and each ask is declined at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +388,8 @@ class Evidence:
     """What else it did, by the backend's names for it: typed into a command of before, or what nobody here knows."""
     children: int = 0
     """How often other agents were started or spoken to."""
+    sent: tuple[Sent, ...] = ()
+    """What tools of the turn put into chats themselves, in that order."""
     messages: int = 0
     """Messages that came in."""
 

@@ -9,9 +9,28 @@ PACE: Final = 1.0
 """Seconds between two edits of a message; Telegram takes about one a second (spec 6)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Button:
+    """Something to press under a text."""
+
+    label: str
+    data: str
+    """What comes back as `InboundMessage.pressed`; at most 64 bytes of UTF-8, which is what Telegram takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Media:
+    """A file that goes out."""
+
+    source: str
+    """A path on this machine, or an http(s) address that the channel fetches itself."""
+    voice: bool = False
+    """It is played as a voice message where the channel has these."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """A text for a chat."""
+    """A text for a chat, files, or both."""
 
     key: str
     """The same for the same text however often it is handed over: what was sent under it is not sent again."""
@@ -24,6 +43,11 @@ class Outgoing:
     again: bool = False
     """It may have been sent before: an attempt ended without an answer. Where `Abilities.keys` is false the text says
     so itself."""
+    topic: str = ""
+    """The channel's own id of the topic or thread inside the chat; empty for none."""
+    media: tuple[Media, ...] = ()
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    """Rows of buttons under the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
