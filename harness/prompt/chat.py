@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.inbound import ChatKind, Sender
-from harness.prompt.facts import ChatFacts, Delivery, TurnFacts
+from harness.prompt.facts import ChatFacts, TurnFacts
 from harness.prompt.hygiene import literal, quoted
 from harness.prompt.sections.delivery import channel_id, group_silence, is_direct, rich_text, tool_only
 from harness.prompt.sections.headings import Heading, foreign, headed
 from harness.prompt.sections.joining import lines
 from harness.prompt.tool_list import Tools
 from harness.replies import NO_REPLY
+from harness.replies.mode import wanted_delivery
 from harness.settings.agent import AgentSettings
 from harness.workspace.boundaries import head
 
@@ -27,14 +28,13 @@ LONGEST_NAME: Final = 200
 def chat_facts(settings: AgentSettings, channel: str, kind: ChatKind, *, id: str = "", title: str = "") -> ChatFacts:  # noqa: A002 - the field's name
     """What is known of a chat before anybody is asked: how an answer arrives there, and whether there must be one."""
     group = kind is ChatKind.GROUP
-    visible = settings.replies.group_visible if group else settings.replies.visible
     return ChatFacts(
         channel=channel,
         kind=kind,
         id=id,
         title=title if group else "",
         activation="always" if group and settings.replies.hears_all(channel) else "mention",
-        delivery=Delivery.TOOL_ONLY if visible == "message_tool" else Delivery.AUTOMATIC,
+        delivery=wanted_delivery(settings.replies, kind),
         silence=settings.replies.silence(channel) if group else "disallow",
     )
 

@@ -12,6 +12,7 @@ from typing import Literal
 from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind
 from harness.prompt.contributions import Contribution
+from harness.replies.mode import Delivery
 from harness.settings.agent import DelegationMode, OwnerSettings, Permission
 from harness.workspace.first_run import FirstRunMode
 
@@ -34,15 +35,6 @@ class Surface(StrEnum):
     CLI = "cli_backend"
     ACP = "acp_backend"
     SUBAGENT = "subagent"
-
-
-class Delivery(StrEnum):
-    """How an answer reaches the chat."""
-
-    AUTOMATIC = "automatic"
-    """The final answer is delivered."""
-    TOOL_ONLY = "message_tool_only"
-    """Only what the message tool sends is seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,11 @@ Pure.
 from harness.heartbeat.convention import Ack
 from harness.heartbeat.wording import ack_convention
 from harness.inbound import ChatKind
-from harness.prompt.facts import Delivery, TurnFacts
+from harness.prompt.facts import TurnFacts
 from harness.prompt.hygiene import capability_ids
 from harness.prompt.tool_list import Tools
+from harness.replies.mode import Delivery, possible_delivery
+from harness.turns import Trigger
 
 
 def channel_of(turn: TurnFacts) -> str:
@@ -24,11 +26,17 @@ def channel_id(turn: TurnFacts) -> str:
 def tool_only(turn: TurnFacts, found: Tools) -> bool:
     """Whether nothing is seen but what the message tool sends.
 
-    Without the tool an answer is delivered, whatever the configuration wants, and what a heartbeat has to tell always
-    is: its poll says how.
+    As it is decided for the gate that the answer goes through.
     """
     wanted = turn.chat.delivery if turn.chat else turn.delivery
-    return wanted is Delivery.TOOL_ONLY and found.has("message") and turn.heartbeat is None
+    return possible_delivery(wanted, found.available, trigger_of(turn)) is Delivery.TOOL_ONLY
+
+
+def trigger_of(turn: TurnFacts) -> Trigger:
+    """What caused the turn, as far as its facts tell."""
+    if turn.heartbeat is not None:
+        return Trigger.HEARTBEAT
+    return Trigger.CRON if turn.schedule.strip() else Trigger.CHAT
 
 
 def is_direct(turn: TurnFacts) -> bool:

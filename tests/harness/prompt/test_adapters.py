@@ -25,7 +25,6 @@ from harness.prompt.contributions import Contribution
 from harness.prompt.facts import (
     ChatFacts,
     ContextDoc,
-    Delivery,
     Elevation,
     MessageFacts,
     Mode,
@@ -38,6 +37,7 @@ from harness.prompt.facts import (
 from harness.prompt.gpt5 import CONTRACT, FRIENDLY
 from harness.prompt.registry import Extensions, ProviderContext
 from harness.prompt.render import digest_of
+from harness.replies.mode import Delivery
 from harness.settings.agent import (
     AgentSettings,
     ModelSettings,

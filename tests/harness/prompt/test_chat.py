@@ -8,11 +8,12 @@ import pytest
 from harness.heartbeat.convention import Ack
 from harness.inbound import ChatKind
 from harness.prompt.chat import chat_context, inbound_meta
-from harness.prompt.facts import ChatFacts, Delivery, SubagentFacts, Surface, ToolFacts, TurnFacts
+from harness.prompt.facts import ChatFacts, SubagentFacts, Surface, ToolFacts, TurnFacts
 from harness.prompt.sections.delivery import general_silence
 from harness.prompt.speech import speech_hint
 from harness.prompt.subagent import subagent_context
 from harness.prompt.tool_list import Tools, tools_of
+from harness.replies.mode import Delivery
 from harness.settings.agent import SpeechSettings
 
 GROUP = ChatFacts(

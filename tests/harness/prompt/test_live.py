@@ -22,7 +22,6 @@ from harness.prompt.adapters import Adapter, LiveFacts
 from harness.prompt.boundary import split
 from harness.prompt.facts import (
     ChatFacts,
-    Delivery,
     Elevation,
     MessageFacts,
     Mode,
@@ -43,6 +42,7 @@ from harness.prompt.live import (
 )
 from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import prepare
+from harness.replies.mode import Delivery
 from harness.settings.agent import AgentSettings, ReplySettings
 from harness.settings.files import FileLimits, FileSettings, WarningMode
 from harness.settings.heartbeat import HeartbeatSettings

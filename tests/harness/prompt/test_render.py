@@ -15,7 +15,6 @@ from harness.prompt.facts import (
     AgentFacts,
     ChatFacts,
     ContextDoc,
-    Delivery,
     DocsFacts,
     Elevation,
     MessageFacts,
@@ -35,6 +34,7 @@ from harness.prompt.sections import headings as headings_module
 from harness.prompt.sections.headings import HEADINGS
 from harness.prompt.sections.work import IDENTITY
 from harness.prompt.tool_list import CORE, NOT_LISTED, STANDARD
+from harness.replies.mode import Delivery
 from harness.settings.agent import OwnerSettings
 from harness.workspace.first_run import FirstRunMode
 
