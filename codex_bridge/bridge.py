@@ -66,6 +66,7 @@ from harness.lean_values import dataclass
 from harness.store.bindings import Bindings
 from harness.tasks import beside
 from harness.timing import Clock
+from harness.tools import ToolResult
 from harness.turn_limit import TurnLimit
 from harness.turns import (
     EndedBy,
@@ -567,7 +568,7 @@ class CodexHarness:
                 served = await serve(
                     call,
                     tools,
-                    stop=lambda: self._group.start_soon(self.interrupt, turn, EndedBy.ITSELF),
+                    done=lambda result: self._served(turn, result),
                     units=units,
                     ceiling=ceiling,
                 )
@@ -576,6 +577,12 @@ class CodexHarness:
             turn.calls.discard(scope)
             self._watching.answer(turn)
         return tool_refusal("The turn is over.").to_wire()
+
+    def _served(self, turn: CodexTurn, result: ToolResult) -> None:
+        if turn.ledger is not None:
+            turn.ledger.hand_in(result)
+        if result.ends_turn:
+            self._group.start_soon(self.interrupt, turn, EndedBy.ITSELF)
 
     def _result_limits(self, turn: CodexTurn) -> tuple[int, int]:
         """How long a tool's result may be: in UTF-16 units for the agent, and in bytes for Codex."""

@@ -50,6 +50,7 @@ from codex_bridge.wire.notifications import (
     Wire,
 )
 from codex_bridge.wire.requests import Turn, TurnError
+from harness.tools import ToolResult
 from harness.turns import (
     EndedBy,
     Failure,
@@ -216,6 +217,10 @@ class TurnLedger:
         """The turn cannot go on, by our own decision."""
         return self._end(Outcome.FAILED, sentence, detail, failure, by=by)
 
+    def hand_in(self, result: ToolResult) -> None:
+        """A tool of ours was run for this turn, and this came of it."""
+        self._account.work.hand_in(result)
+
     def count_subagent(self, usage: Usage) -> None:
         """A subagent of this turn is done and used so much."""
         self._usage_of_subagents += usage
@@ -365,4 +370,5 @@ class TurnLedger:
             silence=self._account.silence if outcome is Outcome.EMPTY else None,
             context_used=self._account.counting.used,
             context_window=self._account.counting.window,
+            media=self._account.work.media,
         )

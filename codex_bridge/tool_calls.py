@@ -12,6 +12,7 @@ import anyio
 from codex_bridge.wire.server_requests import ToolCall, ToolResult, ToolText
 from harness.json_value import Json
 from harness.tools import Tool, cut_result
+from harness.tools import ToolResult as Result
 from harness.units import units_within
 
 TOOL_SECONDS: Final = 90.0
@@ -24,7 +25,7 @@ async def serve(
     call: ToolCall,
     tools: Mapping[str, Tool],
     *,
-    stop: Callable[[], object],
+    done: Callable[[Result], object],
     units: int,
     ceiling: int,
     seconds: float = TOOL_SECONDS,
@@ -34,7 +35,7 @@ async def serve(
     Args:
         call: The call.
         tools: The tools of the turn, by name.
-        stop: Called when the tool says that the turn is to end.
+        done: Hears what the tool came to, also that the turn is to end, when it was run to its end.
         units: How long an answer may be, in UTF-16 units.
         ceiling: How long the server lets it be, in bytes of UTF-8; see `ServerCapabilities.tool_result_bytes`.
         seconds: How long it may take.
@@ -54,8 +55,7 @@ async def serve(
         # The boundary between the model and anybody's code: a tool that breaks must not end the turn.
         logger.exception("the tool %s failed", call.tool)
         return _answer(False, f"{call.tool} failed; the gateway's log has the details.")
-    if result.ends_turn:
-        stop()
+    done(result)
     return _answer(result.success, cut_result(result.text, min(units, units_within(result.text, ceiling))))
 
 

@@ -20,6 +20,7 @@ from codex_bridge.wire.items import (
     UnknownItem,
     WebSearchItem,
 )
+from harness.tools import Sent, ToolResult
 from harness.turns import (
     Command,
     CommandAction,
@@ -73,6 +74,8 @@ class Work:
         self._children: set[str] = set()
         self._others: dict[str, None] = {}
         self._open: dict[str, ItemValue] = {}
+        self._sent: list[Sent] = []
+        self._media: dict[str, None] = {}
         self._printed: dict[str, int] = {}
         """How many characters of a command's output were told while it ran."""
 
@@ -89,6 +92,16 @@ class Work:
     def type(self) -> None:
         """Something was typed into a command that runs."""
         self._others[TERMINAL] = None
+
+    def hand_in(self, result: ToolResult) -> None:
+        """A tool of ours was run, and this came of it: what it sent by itself, and files for the answer."""
+        self._sent += result.sent
+        self._media.update(dict.fromkeys(result.media))
+
+    @property
+    def media(self) -> tuple[str, ...]:
+        """Paths of files that belong to the answer."""
+        return tuple(self._media)
 
     def end(self, item: ItemValue) -> Iterable[TurnEvent]:
         """Something is over."""
@@ -115,6 +128,7 @@ class Work:
             tools=tuple(self._tools.values()),
             others=tuple(self._others),
             children=len(self._children),
+            sent=tuple(self._sent),
             messages=messages,
         )
 

@@ -438,6 +438,8 @@ class TurnResult:
     """One sentence for a person about an end that is no failure, and still not what was asked for."""
     earlier: tuple[str, ...] = ()
     """Answers that were whole before further words came in, oldest first; `text` answers what came last."""
+    media: tuple[str, ...] = ()
+    """Paths of files that tools made for the answer, in that order and each once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from codex_bridge.rpc import JsonObject, Notified
 from codex_bridge.telling import Telling
 from codex_bridge.wire.notifications import Delta, Stream, ThreadTokenUsage, read
 from codex_bridge.wire.requests import Turn
+from harness.tools import Sent, ToolResult
 from harness.turns import (
     Command,
     CommandAction,
@@ -530,6 +531,19 @@ def test_what_only_began_and_what_nobody_knows_counts_as_done() -> None:
         changes=("f",),
         tools=("send",),
         others=("hologram", "unknown", "terminal"),
+    )
+
+
+def test_what_tools_sent_by_themselves_is_evidence_and_their_files_belong_to_the_answer() -> None:
+    played = Played()
+    hello, more = Sent(channel="telegram", chat="7", text="Hello."), Sent(channel="telegram", chat="7", text="More.")
+    played.ledger.hand_in(ToolResult(True, "Sent.", sent=(hello, more)))
+    played.ledger.hand_in(ToolResult(True, "Drawn.", media=("/w/b.png", "/w/a.png")))
+    played.ledger.hand_in(ToolResult(True, "Drawn again.", sent=(hello,), media=("/w/a.png",)))
+    assert played.say("m", "Here.").end() == replace(
+        result(Outcome.ANSWERED, "Here."),
+        evidence=Evidence(sent=(hello, more, hello)),
+        media=("/w/b.png", "/w/a.png"),
     )
 
 

@@ -114,13 +114,13 @@ def call(name: str, arguments: object) -> ToolCall:
     )
 
 
-def never() -> None:
-    raise NotImplementedError("nothing ended the turn")
+def forget(_: ToolResult) -> None:
+    """What a tool came to is nothing to this test."""
 
 
 async def answer(name: str, arguments: object, run: Tool, *, seconds: float = 5) -> tuple[bool, str]:
     result = await serve(
-        call(name, arguments), {run.name: run}, stop=never, units=5_000, ceiling=5_000, seconds=seconds
+        call(name, arguments), {run.name: run}, done=forget, units=5_000, ceiling=5_000, seconds=seconds
     )
     (item,) = result.content_items
     return result.success, item.text
@@ -130,10 +130,11 @@ async def test_a_tool_can_end_the_turn_and_is_answered_all_the_same() -> None:
     async def over(_: Mapping[str, Json]) -> ToolResult:
         return ToolResult(False, "It is over.", ends_turn=True)
 
-    stops: list[bool] = []
+    told: list[ToolResult] = []
     run = replace(tool("over"), call=over)
-    result = await serve(call("over", {}), {"over": run}, stop=lambda: stops.append(True), units=99, ceiling=99)
-    assert ([item.text for item in result.content_items], stops) == (["It is over."], [True])
+    result = await serve(call("over", {}), {"over": run}, done=told.append, units=99, ceiling=99)
+    assert [item.text for item in result.content_items] == ["It is over."]
+    assert told == [ToolResult(False, "It is over.", ends_turn=True)]
 
 
 async def test_a_call_is_answered_whatever_the_tool_does() -> None:
@@ -173,7 +174,7 @@ async def test_a_long_answer_is_cut_once_between_characters_and_says_its_whole_l
         return ToolResult(success=True, text=whole)
 
     run = replace(tool("ok"), call=long)
-    result = await serve(call("ok", {}), {"ok": run}, stop=never, units=units, ceiling=ceiling)
+    result = await serve(call("ok", {}), {"ok": run}, done=forget, units=units, ceiling=ceiling)
     (item,) = result.content_items
     shown, _, told = item.text.rpartition("\n")
     assert (result.success, told) == (True, "[cut: the whole has 60,000 UTF-16 units; ask for less at a time]")

@@ -24,7 +24,7 @@ from harness.settings.agent import ToolSettings
 from harness.settings.excerpts import ExcerptLimits
 from harness.standard_tools import StandardTools
 from harness.toolbox import Toolbox, ToolTurn, Without
-from harness.tools import Tool, ToolResult
+from harness.tools import Sent, Tool, ToolResult
 from harness.turns import Outcome, PlanChanged, PlanStep, ToolFinished, ToolStarted
 from harness.units import utf16_units
 from tests.support.real import (
@@ -418,6 +418,24 @@ async def test_a_tool_that_never_answers_ends_with_its_turn(codex: CodexBinary, 
         after = await play.ask("second", number="2")
     assert (await turn.result()).outcome is Outcome.INTERRUPTED
     assert after.text == "Fine."
+
+
+async def test_what_tools_send_and_make_is_told_with_the_turn(codex: CodexBinary, state: Path, workspace: Path) -> None:
+    shop, sent = Shop(), Sent(channel="telegram", chat="7", text="On my way.")
+
+    async def sends(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(True, "Sent.", sent=(sent,))
+
+    async def draws(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(True, "Drawn.", media=("/w/boat.png",))
+
+    message, _, respond = shop.tools
+    shop.tools = [replace(message, call=sends), replace(respond, call=draws)]
+    both = Reply((CallTool("message", {}, call_id="a"), CallTool("heartbeat_respond", {}, call_id="b")))
+    async with stage(codex, state, workspace, in_turn([both, say("Here.")]), toolbox=shop) as play:
+        result = await play.ask("go")
+    assert (result.text, result.evidence.sent, result.media) == ("Here.", (sent,), ("/w/boat.png",))
+    assert sorted(outputs(play.model.requests[1])) == ["Drawn.", "Sent."]
 
 
 async def test_a_subagent_cannot_use_the_tools_of_the_main_conversation(
