@@ -7,12 +7,28 @@ backend which registers them once need not begin anew. What changes is whether a
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from harness.inbound import ChatKind
 from harness.lean_values import dataclass
 from harness.memory.access import Access
 from harness.tools import Tool
+from harness.turns import Trigger
 
 if TYPE_CHECKING:
     from harness.heartbeat.response import HeartbeatResponder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnChat:
+    """The chat that a turn answers, or that a heartbeat may tell."""
+
+    channel: str
+    """The channel's name in lower case."""
+    chat: str
+    """The channel's own id of the chat."""
+    topic: str = ""
+    message: str = ""
+    """The channel's own id of the message that is answered; empty where the turn answers none."""
+    kind: ChatKind = ChatKind.DIRECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +39,15 @@ class ToolTurn:
     """Whether it may hear from the memory."""
     responder: "HeartbeatResponder"
     """Takes the answer of a heartbeat; inactive on other turns."""
+    key: str = ""
+    """What caused the turn, see `TurnRequest.message_key`."""
+    session_key: str = ""
+    """The conversation."""
+    trigger: Trigger = Trigger.CHAT
+    owned: bool = False
+    """It was caused by the owner or the operator, and nobody else hears what is said on it."""
+    chat: OwnChat | None = None
+    """None for a turn that has no chat of its own."""
 
 
 class Toolbox(Protocol):

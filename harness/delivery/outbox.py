@@ -1,6 +1,6 @@
 """What a channel offers to whoever has something for a chat."""
 
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from harness.errors import HarnessError
 from harness.lean_values import dataclass
@@ -51,6 +51,22 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """An emoji under a message that stands in a chat, whoever wrote it."""
+
+    channel: str
+    chat: str
+    """The channel's own id of the chat."""
+    message: str
+    """The channel's own id of the message."""
+    emoji: str
+    topic: str = ""
+    """See `Outgoing.topic`."""
+    removed: bool = False
+    """It is taken away again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
     """What a channel can do besides sending."""
 
@@ -60,6 +76,8 @@ class Abilities:
     """It can put another text in the place of one that was sent; without, nothing is shown before it is whole."""
     withdraws: bool = False
     """It can take back what was sent."""
+    reacts: bool = False
+    """Its outbox is one that `Reacts`."""
     pace: float = PACE
     """Seconds between two edits."""
 
@@ -104,4 +122,17 @@ class Outbox(Protocol):
 
     async def withdraw(self, sent_as: str, outgoing: Outgoing) -> None:
         """Take back what was sent; no error when it is gone. `outgoing` says where, and its text is empty."""
+        ...
+
+
+@runtime_checkable
+class Reacts(Protocol):
+    """An outbox that also puts emoji under messages."""
+
+    async def react(self, reaction: Reaction) -> None:
+        """Put it there, or take it away; no error when that is done already.
+
+        Raises:
+            NotSentError: It surely was not; for good when there is no such message, or the chat does not allow it.
+        """
         ...

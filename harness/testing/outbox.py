@@ -3,22 +3,24 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from harness.delivery.outbox import Abilities, NotSentError, Outgoing
+from harness.delivery.outbox import Abilities, NotSentError, Outgoing, Reaction
 
 
 @dataclass
 class RecordingOutbox:
     """A channel in memory. It honours keys, as long as `abilities` says so."""
 
-    abilities: Abilities = field(default_factory=lambda: Abilities(keys=True, edits=True, withdraws=True))
+    abilities: Abilities = field(default_factory=lambda: Abilities(keys=True, edits=True, withdraws=True, reacts=True))
     before: Callable[[str, Outgoing], None] = lambda call, outgoing: None
-    """Called with "send", "edit" or "withdraw" before anything is done; what it raises is what the channel does."""
+    """Called with "send", "edit", "withdraw" or "react" before anything is done; what it raises, the channel does."""
     after: Callable[[str, Outgoing], None] = lambda call, outgoing: None
     """The same, when it is done: what it raises hides that it was."""
     messages: dict[str, Outgoing] = field(default_factory=dict[str, Outgoing])
     """What stands in the chats, by the channel's id, in the order in which it was sent."""
     seen: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Every text that was visible at some time, by the channel's id."""
+    reactions: list[Reaction] = field(default_factory=list[Reaction])
+    """Those that stand."""
 
     def can(self, channel: str) -> Abilities:
         """See `Outbox`."""
@@ -48,6 +50,17 @@ class RecordingOutbox:
         self.before("withdraw", outgoing)
         self.messages.pop(sent_as, None)
         self.after("withdraw", outgoing)
+
+    async def react(self, reaction: Reaction) -> None:
+        """See `Reacts`."""
+        where = (reaction.channel, reaction.chat)
+        outgoing = Outgoing(key="", channel=where[0], chat=where[1], text=reaction.emoji, reply_to=reaction.message)
+        self.before("react", outgoing)
+        stands = replace(reaction, removed=False)
+        self.reactions = [each for each in self.reactions if each != stands]
+        if not reaction.removed:
+            self.reactions.append(stands)
+        self.after("react", outgoing)
 
     def texts(self, chat: str | None = None) -> list[str]:
         """What stands in a chat now, or in all of them."""
