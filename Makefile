@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEXT_VERSION := 0.171.0
 NEXT_DIR := build/codex-$(NEXT_VERSION)
 PYTEST_ARGS ?=
+SPREAD := -n auto --dist worksteal  # over all cores
 
 .PHONY: help demo test test-next lint types check bench fuzz constraints clean
 
@@ -20,7 +21,7 @@ demo: $(VENV)/run.stamp ## Run the main job: one real Telegram update, one real 
 	@$(BIN)/codex-bridge demo $(ARGS)
 
 test: $(VENV)/dev.stamp ## Run the whole suite on the Codex binary of the wheel
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(SPREAD) $(PYTEST_ARGS)
 
 test-next: $(VENV)/dev.stamp ## Run tests/real on the newer pinned Codex from npm
 	@if ! command -v npm >/dev/null; then \
@@ -28,7 +29,7 @@ test-next: $(VENV)/dev.stamp ## Run tests/real on the newer pinned Codex from np
 	  echo "test-next: $$count tests skipped: npm, which brings Codex $(NEXT_VERSION), is not on PATH"; exit 0; \
 	fi; \
 	[ -f $(NEXT_DIR)/installed ] || { npm install --silent --no-audit --no-fund --no-save --prefix $(NEXT_DIR) @openai/codex@$(NEXT_VERSION) && touch $(NEXT_DIR)/installed; }; \
-	CODEX_BRIDGE_TEST_CODEX="$(NEXT_DIR)/node_modules/.bin/codex" $(BIN)/python -m pytest tests/real $(PYTEST_ARGS)
+	CODEX_BRIDGE_TEST_CODEX="$(NEXT_DIR)/node_modules/.bin/codex" $(BIN)/python -m pytest tests/real $(SPREAD) $(PYTEST_ARGS)
 
 lint: $(VENV)/dev.stamp ## Lint, format check, import contracts
 	$(BIN)/ruff check .
