@@ -169,6 +169,15 @@ class CodexHarness:
             group, self._servers, self._stopping, settings.limits, clock, on_thread=self._on_thread
         )
         self._suspects = Suspects()
+        self._losses = Losses(
+            self._servers,
+            self._threads,
+            group.start_soon,
+            self._on_thread,
+            self._end,
+            self._login,
+            elsewhere=isinstance(source, Remote),
+        )
         self._running = Running(
             self._servers,
             self._threads,
@@ -179,13 +188,13 @@ class CodexHarness:
             self._suspects,
             settings.threads,
             self._telling,
+            self._losses,
             self._end,
         )
         self._idle = Idle(
             group.start_soon, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock
         )
         self._strain = Strain()
-        self._losses = Losses(self._servers, self._threads, group.start_soon, self._on_thread, self._login)
         self._bindings = bindings
         self._unfinished: dict[CodexTurn, None] = {}
         self._over: anyio.Event | None = None
@@ -397,7 +406,7 @@ class CodexHarness:
         error, latest, gone = life.server.client.lost, self._at_work.latest, self._at_work.lose()
         for turn in gone:
             # What a turn kills its server with, it does soon: of several, the one that began last is the likely one.
-            blamed = turn is latest and not life.retired and not turn.apart
+            blamed = turn is latest and not life.retired and not turn.aside
             if blamed and self._suspects.died_with(turn.key):
                 turn.outgrown = DEADLY
             if turn.compacts and turn.ledger is not None:
@@ -504,7 +513,7 @@ class CodexHarness:
         connection = self._servers.current
         if result.failure is None or turn.stopped or connection is None:
             return None
-        thread = connection.threads.get(turn.key)
+        thread = self._threads.of_chat(turn)
         tried = Tried(
             trigger=turn.request.trigger,
             said=ledger.said_anything or bool(result.earlier),
@@ -560,7 +569,7 @@ class CodexHarness:
 
         scope = anyio.CancelScope()  # ends with the turn: nobody would read the answer any more
         turn.calls.add(scope)
-        self._watching.ask(turn)
+        asked = self._watching.ask(turn)
         try:
             with scope:
                 tools = {tool.name: tool for tool in turn.request.tools}
@@ -575,7 +584,7 @@ class CodexHarness:
                 return served.to_wire()
         finally:
             turn.calls.discard(scope)
-            self._watching.answer(turn)
+            self._watching.answer(turn, asked)
         return tool_refusal("The turn is over.").to_wire()
 
     def _served(self, turn: CodexTurn, result: ToolResult) -> None:

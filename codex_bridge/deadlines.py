@@ -156,6 +156,7 @@ class Watch:
         "_last",
         "_limits",
         "_open",
+        "_try",
         "_turn",
         "busy",
         "key",
@@ -174,6 +175,7 @@ class Watch:
         """Whether somebody sees to a limit of it that is over."""
         self.whole = now + seconds
         """When that is over."""
+        self._try = 0
         self.reopen()
 
     def reopen(self) -> None:
@@ -184,6 +186,7 @@ class Watch:
         self._open: set[str] = set()
         self._acted = self._answered = False
         self._asked = 0
+        self._try += 1
         self._failing_since: float | None = None
 
     def begin(self, turn_id: str, now: float) -> None:
@@ -218,15 +221,17 @@ class Watch:
                 if isinstance(wire, ItemStarted | ItemCompleted):
                     self._item(wire.item, over=isinstance(wire, ItemCompleted))
 
-    def ask(self, now: float) -> None:
-        """Codex asks for something of us in the turn, and waits for it."""
+    def ask(self, now: float) -> int:
+        """Codex asks for something of us in the turn, and waits for it; gives in which try of the turn it does."""
         self._asked += 1
         self.renew(now)
+        return self._try
 
-    def answer(self, now: float) -> None:
-        """What Codex asked for is answered."""
-        self._asked -= 1
-        self.renew(now)
+    def answer(self, now: float, asked_in: int) -> None:
+        """What Codex asked for in that try is answered; nobody waits for it any more if the turn was begun anew."""
+        if asked_in == self._try:
+            self._asked -= 1
+            self.renew(now)
 
     def renew(self, now: float) -> None:
         """The turn is known to go on."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import anyio
 
+from codex_bridge.active_turn import another_turn, is_idle
 from codex_bridge.client import Client
 from codex_bridge.errors import RpcError
 from codex_bridge.marks import read_mark
@@ -49,6 +50,33 @@ async def stopped(client: Client, thread: Thread) -> bool:
             await anyio.sleep(LOOK_AGAIN)
         return True
     return False
+
+
+async def interrupted(client: Client, thread_id: str, turn_id: str) -> None:
+    """Interrupt a turn that nobody follows any more, until it is over.
+
+    The thread need not be loaded for that by who asks, and may be an ephemeral one (measured on both versions).
+
+    Args:
+        client: The server.
+        thread_id: The thread.
+        turn_id: The turn; empty for whatever runs there, of a thread that is one turn's alone.
+
+    Raises:
+        CodexError: The server does not answer, or went away, or does not have the thread.
+    """
+    params, thread = TurnInterruptParams(thread_id=thread_id, turn_id=turn_id), Thread(id=thread_id)
+    with anyio.move_on_after(STOP_WITHIN):
+        while True:
+            try:
+                await client.call(TURN_INTERRUPT, params, deadline=STOP_WITHIN)
+            except RpcError as error:
+                if is_idle(error) or another_turn(error):
+                    return
+            # A turn/start that was on its way when the connection broke may begin its turn just now.
+            await anyio.sleep(LOOK_AGAIN)
+            if not is_at_work(await _look(client, thread)):
+                return
 
 
 async def _said(client: Client, thread: Thread) -> list[UserMessageItem]:

@@ -1,6 +1,7 @@
 """Turns whose server went away in the middle: what became of each is looked up on the next one, then it ends.
 
-Between the loss and that answer nobody knows how such a turn ends, and its conversation waits.
+Between the loss and that answer nobody knows how such a turn ends, and its conversation waits. A server that somebody
+else runs lives on, and goes on with its turns: one that has ended here, or that nobody can follow, is interrupted.
 """
 
 import logging
@@ -17,13 +18,14 @@ from codex_bridge.servers import Connection, Servers
 from codex_bridge.threads import MOVES_ON, Threads
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import ItemCompleted, Wire
-from harness.turns import EndedBy
+from harness.turns import EndedBy, TurnEvent
 
 LOOK_UP_WITHIN: Final = 10.0
 """Seconds for another server and its word on every turn that was lost; measured are 0.2."""
 
 logger = logging.getLogger("codex_bridge")
 Begin: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
+End: TypeAlias = Callable[[CodexTurn, TurnLedger, Iterable[TurnEvent]], None]
 
 
 class Losses:
@@ -34,29 +36,69 @@ class Losses:
         threads: What is loaded there.
         begin: Has something done beside all that goes on.
         on_thread: Takes in what Codex says of a thread.
+        end: Takes in the end of a turn, as one that Codex has told.
         login: The command that signs the home in.
+        elsewhere: Whether somebody else runs the server, so that it lives on when the way to it is lost.
     """
 
     def __init__(
-        self, servers: Servers, threads: Threads, begin: Begin, on_thread: Callable[[str, Wire], None], login: str
+        self,
+        servers: Servers,
+        threads: Threads,
+        begin: Begin,
+        on_thread: Callable[[str, Wire], None],
+        end: End,
+        login: str,
+        *,
+        elsewhere: bool,
     ) -> None:
         self._servers = servers
         self._threads = threads
         self._begin = begin
         self._on_thread = on_thread
+        self._end = end
         self._login = login
+        self._elsewhere = elsewhere
 
     def lose(self, turns: Iterable[CodexTurn], error: TransportError | None) -> None:
         """The server of these turns is gone. Each ends now if no more can be known of it, else within a short time."""
         open_ones: list[tuple[CodexTurn, TurnLedger]] = []
         for turn in turns:
-            if turn.ledger is None or turn.ledger.sure_of_its_end:
+            ledger = turn.ledger
+            if ledger is None:
                 lost(turn, error, self._login)
-            elif turn.ledger.state is State.RUNNING:
+            elif ledger.sure_of_its_end or turn.aside:  # of a thread that ends with its turn nothing is written down
+                runs = ledger.state is State.RUNNING
+                lost(turn, error, self._login)
+                if runs:
+                    self.let_go(ledger.thread_id, ledger.turn_id)
+            elif ledger.state is State.RUNNING:
                 turn.adrift = True
-                open_ones.append((turn, turn.ledger))
+                open_ones.append((turn, ledger))
         if open_ones:
             self._begin(partial(self._look_up, open_ones, error))
+
+    def let_go(self, thread_id: str, turn_id: str) -> None:
+        """Have a turn interrupted that is over here, where its server may go on with it.
+
+        Args:
+            thread_id: Its thread.
+            turn_id: Its id; empty for whatever runs there, of a thread that is that turn's alone.
+        """
+        if self._elsewhere:
+            self._begin(partial(self._interrupt, thread_id, turn_id))
+
+    async def _interrupt(self, thread_id: str, turn_id: str) -> None:
+        from codex_bridge.leftover import interrupted  # few servers are lost
+
+        try:
+            with anyio.move_on_after(LOOK_UP_WITHIN):
+                await interrupted((await self._servers.get()).server.client, thread_id, turn_id)
+        except CodexError as problem:
+            logger.warning("whether a turn on %s goes on without us: %s", thread_id, problem)
+        except Exception:
+            # As at every boundary: that turn may go on, and the gateway does.
+            logger.exception("interrupting a turn on %s", thread_id)
 
     async def _look_up(self, turns: list[tuple[CodexTurn, TurnLedger]], error: TransportError | None) -> None:
         try:
@@ -89,6 +131,10 @@ class Losses:
         goes_on = found.fate is Fate.RUNNING and await self._threads.rejoin(connection, turn)
         if goes_on:
             found = await look()  # its end may have been told before we listened
+        if ledger.state is State.ENDED:  # somebody stopped it meanwhile, or its time was over
+            if found.fate is Fate.RUNNING:
+                self.let_go(thread_id, ledger.turn_id)
+            return
         if found.turn is None:
             return
         for item in await items_of(client, thread_id, found.turn):
@@ -97,7 +143,8 @@ class Losses:
                 self._on_thread(thread_id, wire)
         turn.adrift = not goes_on or found.fate is not Fate.RUNNING
         if turn.adrift:
-            turn.push(ledger.recall(found.turn))
+            self._end(turn, ledger, ledger.recall(found.turn))
+            turn.adrift = turn.pending is None  # else it is run once more, see `replays`
 
 
 def lost(turn: CodexTurn, error: TransportError | None, login: str) -> None:

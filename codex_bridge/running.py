@@ -30,6 +30,7 @@ from codex_bridge.held import (
 )
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
+from codex_bridge.losses import LOOK_UP_WITHIN, Losses
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.replays import Pending, Step
 from codex_bridge.restarts import DEADLY, Suspects
@@ -71,6 +72,7 @@ class Running:
         models: Watches the catalogue of the server.
         settings: What a thread may do.
         telling: Tells what the errors mean that they fail with.
+        losses: Ends what goes on elsewhere without us.
         on_known: Hands on what came of a turn before it was confirmed, its end perhaps.
     """
 
@@ -85,6 +87,7 @@ class Running:
         suspects: Suspects,
         settings: ThreadSettings,
         telling: Telling,
+        losses: Losses,
         on_known: "Callable[[CodexTurn, TurnLedger, Iterable[TurnEvent]], None]",
     ) -> None:
         self._servers = servers
@@ -96,6 +99,7 @@ class Running:
         self._suspects = suspects
         self._settings = settings
         self._telling = telling
+        self._losses = losses
         self._on_known = on_known
 
     async def run(self, turn: CodexTurn) -> None:
@@ -193,10 +197,11 @@ class Running:
             if trouble_of(error) is not Trouble.CONNECTION:
                 raise
             await self._suspect(turn, connection)
-            found = await self._trace(turn, thread)
-            if found.turn is not None:
-                turn.push(turn.ledger.recall(found.turn) if turn.ledger is not None else ())
-                if turn.buffer.result is None:
+            found = await self._trace(turn, thread, connection, error)
+            ledger = turn.ledger
+            if found.turn is not None and ledger is not None:
+                self._on_known(turn, ledger, ledger.recall(found.turn))
+                if turn.buffer.result is None and turn.pending is None:
                     raise
                 return thread, before
             if turn.tried_again:
@@ -213,7 +218,8 @@ class Running:
             self._at_work.turns.pop(thread.opened.thread.id, None)
             if trouble is Trouble.GONE:
                 # The server unloaded the thread without our noticing; nothing of this turn ran.
-                connection.threads.pop(turn.key, None)
+                if connection.threads.get(turn.key) is thread:  # and not one that ends with the turn
+                    del connection.threads[turn.key]
                 thread = await self._threads.open(connection, turn)
             elif IN_SUMMARY in error.message:
                 from codex_bridge.compaction import until_free  # another client of the server asked for it
@@ -225,19 +231,33 @@ class Running:
             await self._begin(connection, thread, turn)
         return thread, before
 
-    async def _trace(self, turn: CodexTurn, thread: OpenThread) -> "Trace":
+    async def _trace(
+        self, turn: CodexTurn, thread: OpenThread, connection: Connection, error: ConnectionLostError
+    ) -> "Trace":
         """What became of a turn whose server was lost while it was begun.
 
         Raises:
             CodexError: No server tells, so nothing may be sent again.
         """
-        from codex_bridge.reconcile import ABSENT, trace  # few servers are lost
+        from codex_bridge.reconcile import ABSENT, Fate, trace  # few servers are lost
 
-        self._at_work.turns.pop(thread.opened.thread.id, None)
+        thread_id = thread.opened.thread.id
+        self._at_work.turns.pop(thread_id, None)
         if turn.compacts:
             return ABSENT  # it says nothing; whether it was done is looked at before it is asked for again
-        client = (await self._servers.get()).server.client
-        return await trace(client, thread.opened.thread.id, turn.request.message_key)
+        elsewhere = connection.server.process is None
+        if elsewhere and turn.aside:
+            # Nothing is written down of its thread, so nobody tells whether the server, which lives on, has had it.
+            self._losses.let_go(thread_id, "")
+            raise error
+        # A stop must not leave a turn to itself of which nobody knows yet that it runs.
+        with anyio.move_on_after(LOOK_UP_WITHIN if elsewhere else None, shield=elsewhere):
+            client = (await self._servers.get()).server.client
+            found = await trace(client, thread_id, turn.request.message_key)
+            if found.fate is Fate.RUNNING and found.turn is not None:
+                self._losses.let_go(thread_id, found.turn.id)
+            return found
+        raise error
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try.
@@ -274,7 +294,7 @@ class Running:
 
     async def _suspect(self, turn: CodexTurn, connection: Connection | None) -> bool:
         """A server died while it began a turn; tells whether its conversation is to have another thread for that."""
-        if connection is None or connection.life.retired or turn.apart or not self._suspects.died_with(turn.key):
+        if connection is None or connection.life.retired or turn.aside or not self._suspects.died_with(turn.key):
             return False
         await self._threads.drop(None, turn.key, DEADLY)
         return True

@@ -107,7 +107,7 @@ class Stopping:
             await turn.over.wait()  # the loss of a server that was closed is told by another task
         if waited.cancelled_caught:
             logger.warning("turn %s does not stop; its conversation goes on in a new thread", ledger.turn_id)
-            if not turn.apart:
+            if not turn.aside:  # else its thread is not the conversation's
                 await self._threads.drop(connection, turn.key)
                 turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
             turn.push(ledger.stop())

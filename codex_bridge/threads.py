@@ -310,6 +310,10 @@ class Threads:
         """The thread of a turn that runs."""
         return self._of.get(turn)
 
+    def of_chat(self, turn: CodexTurn) -> OpenThread | None:
+        """Likewise, if the conversation has not let go of it; also while no server has it loaded."""
+        return self._of.get(turn) if self._still(turn.key, turn.begun) else None
+
     async def add_words(self, turn: CodexTurn, words: Iterable[Layer]) -> None:
         """Keep what was said into a turn that was lost, where only now it is known that Codex had taken it."""
         result = turn.buffer.result

@@ -85,15 +85,14 @@ class Watching:
         if watch is not None and ledger is not None:
             watch.see(wire, ledger.turn_id, self._time())
 
-    def ask(self, turn: CodexTurn) -> None:
-        """Codex waits for something that it has asked for in a turn."""
-        if turn.watch is not None:
-            turn.watch.ask(self._clock.time())
+    def ask(self, turn: CodexTurn) -> int:
+        """Codex waits for something that it has asked for in a turn; gives in which try of the turn it does."""
+        return turn.watch.ask(self._clock.time()) if turn.watch is not None else 0
 
-    def answer(self, turn: CodexTurn) -> None:
-        """It has it."""
+    def answer(self, turn: CodexTurn, asked_in: int) -> None:
+        """It has what it asked for in that try."""
         if turn.watch is not None:
-            turn.watch.answer(self._clock.time())
+            turn.watch.answer(self._clock.time(), asked_in)
 
     def close(self) -> None:
         """Look at nothing any more."""

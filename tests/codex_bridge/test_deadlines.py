@@ -192,14 +192,28 @@ def test_a_turn_that_is_asked_for_once_more_is_waited_for_from_the_begin() -> No
 def test_what_codex_waits_for_of_us_holds_no_deadline_up() -> None:
     """A6."""
     played = Played(seconds=400)
-    played.watch.ask(10)
+    asked = played.watch.ask(10)
     assert played.now == (State.ACTING, 310, Limit.AFTER_TOOL)
     played.said(20)
     assert played.now == (State.ACTING, 320, Limit.AFTER_TOOL)
-    played.watch.answer(30)
+    played.watch.answer(30, asked)
     assert played.now == (State.ANSWERED, 40, Limit.ANSWER)
     played.watch.ask(350)
     assert played.now == (State.ACTING, 400, Limit.WHOLE)
+
+
+def test_a_tool_that_outlasts_the_try_in_which_it_was_called_holds_nothing_up_in_the_next_one() -> None:
+    played = Played(seconds=400)
+    asked = played.watch.ask(10)
+    played.watch.reopen()
+    played.confirm(20)
+    assert played.now == (State.SILENT, 80, Limit.SILENCE)
+    played.watch.answer(30, asked)
+    assert played.now == (State.SILENT, 80, Limit.SILENCE)
+    again = played.watch.ask(40)
+    assert played.now == (State.ACTING, 340, Limit.AFTER_TOOL)
+    played.watch.answer(50, again)
+    assert played.said(60).now == (State.ANSWERED, 70, Limit.ANSWER)
 
 
 def test_a_turn_that_is_found_active_is_waited_for_anew() -> None:

@@ -1,5 +1,6 @@
 """The server is killed at each step of a turn: every message gets one outcome, and the next turn works."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -14,12 +15,13 @@ import pytest
 from codex_bridge.binary import CodexBinary
 from codex_bridge.client import Client
 from codex_bridge.loopback.recorder import RecordedRequest
-from codex_bridge.loopback.script import Action, BeginSaying, CallTool, Reply, Say, Wait, always, say
+from codex_bridge.loopback.script import Action, BeginSaying, CallTool, FailResponse, Reply, Say, Wait, always, say
 from codex_bridge.params import ThreadSettings
+from codex_bridge.probe import last_turn
 from codex_bridge.reconcile import Fate, Trace, trace
 from codex_bridge.rpc import JsonObject, Notified
-from codex_bridge.transports.base import Transport
 from codex_bridge.transports.stdio import StdioTransport
+from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.base import Method
 from codex_bridge.wire.notifications import Wire, read
 from codex_bridge.wire.requests import THREAD_REVERT, THREAD_START, TURN_START
@@ -75,6 +77,17 @@ async def _kill_once_sent(client: Client, play: Stage) -> None:
     kill(play)
 
 
+def losing(monkeypatch: pytest.MonkeyPatch) -> list[Client]:
+    """Have all lost that is told, and not answered, to the clients that are put into this list from then on."""
+    real, unheard = Client._hear, list[Client]()  # pyright: ignore[reportPrivateUsage]
+
+    def hear(self: Client, messages: list[bytes]) -> None:
+        real(self, [each for each in messages if self not in unheard or "method" not in json.loads(each)])
+
+    monkeypatch.setattr(Client, "_hear", hear)
+    return unheard
+
+
 async def goes_on(play: Stage, lost: TurnResult) -> None:
     """The next turn is answered in the same conversation, which has each message just once."""
     after = await play.ask("finch", number="after")
@@ -82,6 +95,13 @@ async def goes_on(play: Stage, lost: TurnResult) -> None:
     assert after.conversation == lost.conversation
     last = play.model.requests[-1]
     assert [count(last, words) for words in ("heron", "osprey", "finch")] == [1, 1, 1]
+
+
+async def is_over(client: Client, turn: CodexTurn) -> None:
+    """Wait until Codex has it written down that a turn is over, in the file and beside it."""
+    assert turn.ledger is not None
+    while (last := await last_turn(client, turn.ledger.thread_id)) is None or last.status == "inProgress":
+        pass
 
 
 async def until(happened: Callable[[], bool]) -> None:
@@ -214,7 +234,7 @@ async def test_an_answer_that_was_written_down_and_did_not_reach_us_is_the_answe
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, phase: str | None
 ) -> None:
     """Everything that the server says after the first piece of the answer is lost on its way."""
-    real, go_on, unheard = StdioTransport.receive, anyio.Event(), list[Transport]()
+    go_on = anyio.Event()
 
     def script(request: RecordedRequest) -> Action:
         last = request.parts()[-1]
@@ -223,27 +243,54 @@ async def test_an_answer_that_was_written_down_and_did_not_reach_us_is_the_answe
             return Reply((Say("Let me look.", phase="commentary"), Wait(go_on), look))
         return say("It is blue.", phase=phase) if last.kind == "function_call_output" else say("Yes.")
 
-    async def receive(self: StdioTransport) -> list[bytes]:
-        while True:
-            messages = await real(self)
-            if self not in unheard:
-                return messages
-
-    monkeypatch.setattr(StdioTransport, "receive", receive)
+    unheard = losing(monkeypatch)
     async with stage(codex, state, workspace, script, settings=FREE) as play:
         await play.ask("heron", number="1")
         turn = await play.begin("osprey", number="2")
         while turn.ledger is None or not turn.ledger.began:
             await anyio.lowlevel.checkpoint()
-        unheard.append((await play.harness.ready()).client.transport)
+        client = (await play.harness.ready()).client
+        unheard.append(client)
         go_on.set()
         await until(lambda: written(state, b"task_complete") == 2)
+        await is_over(client, turn)
         kill(play)
         result = await turn.result()
         await goes_on(play, result)
     assert (result.outcome, result.text, result.error) == (Outcome.ANSWERED, "It is blue.", "")
     assert [(each.text.partition(" -lc ")[2], each.over) for each in result.evidence.commands] == [("true", True)]
     assert asked_for(play, "osprey") == 1
+
+
+async def test_a_failure_that_was_written_down_and_did_not_reach_us_is_judged_as_one_that_did(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The conversation no longer fits, so the message is answered in a fresh thread."""
+    go_on = anyio.Event()
+    full = FailResponse("context_length_exceeded", "Your input exceeds the context window of this model.")
+
+    def script(request: RecordedRequest) -> Action:
+        return Reply((Wait(go_on), full)) if count(request, "osprey") and not go_on.is_set() else say("Yes.")
+
+    unheard = losing(monkeypatch)
+    async with stage(codex, state, workspace, script, settings=FREE) as play:
+        before = await play.ask("heron", number="1")
+        await play.model.next_request()
+        turn = await play.begin("osprey", number="2")
+        await play.model.next_request()
+        while turn.ledger is None or not turn.ledger.began:
+            await anyio.lowlevel.checkpoint()
+        client = (await play.harness.ready()).client
+        unheard.append(client)
+        go_on.set()
+        await until(lambda: written(state, b"task_complete") == 2)
+        await is_over(client, turn)
+        kill(play)
+        result = await turn.result()
+        await goes_on(play, result)
+    assert (result.outcome, result.text, result.error) == (Outcome.ANSWERED, "Yes.", "")
+    assert result.conversation != before.conversation
+    assert asked_for(play, "osprey") == 2
 
 
 async def test_a_turn_whose_fate_is_looked_up_can_be_stopped_at_once(

@@ -36,6 +36,8 @@ from codex_bridge.providers import Provider
 from codex_bridge.rpc import Json, JsonObject
 from codex_bridge.sources import Listener, ListenerKind, Remote
 from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.base import Method
+from codex_bridge.wire.requests import TURN_INTERRUPT, TURN_START
 from harness.agent import Agent
 from harness.gather import Gatherer
 from harness.plain import plain_settings
@@ -409,6 +411,97 @@ async def status_of(client: Client, turn: CodexTurn) -> Any:
     assert turn.ledger is not None
     read: Any = await client.raw_call("thread/read", {"threadId": turn.ledger.thread_id})
     return read["thread"]["status"]["type"]
+
+
+OWN_THREAD = pytest.mark.parametrize("apart", [False, True], ids=["of its conversation", "of its own"])
+"""Whether a turn runs on the thread of its conversation, or on one that ends with it and is nowhere written down."""
+
+
+async def begun(play: Stage, *, apart: bool) -> CodexTurn:
+    """A turn that says "zebra", on a thread of that kind."""
+    if apart:
+        return await play.agent.scheduled("zebra", session_key="agent:main:job", key="job-1", light=True)
+    return await play.begin("zebra")
+
+
+async def ends_elsewhere(remote: Remote, turn: CodexTurn) -> None:
+    """Wait until the server runs nothing on a turn's thread any more."""
+    async with app_server(remote, on_notification=ignore_all, on_request=refuse_all) as other:
+        while await status_of(other.client, turn) != "idle":
+            await anyio.lowlevel.checkpoint()
+
+
+@OWN_THREAD
+async def test_a_turn_that_began_unheard_on_a_server_that_lives_on_is_not_begun_twice_and_does_not_run_on(
+    apart: bool, codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to turn/start is lost with the way."""
+    real = Client.call
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(always(Reply((Wait(anyio.Event()),)))) as model,
+            elsewhere("unix", codex, state, model.provider) as remote,
+            relayed(remote) as (way, relay),
+            running(way, model, state, workspace) as play,
+        ):
+
+            async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
+                answer = await real(self, method, params, **how)
+                if method is TURN_START:
+                    monkeypatch.undo()
+                    await model.next_request()
+                    await relay.cut()
+                    await self.closed.wait()
+                    raise ConnectionLostError("the connection broke off", doing=method.name)
+                return answer
+
+            monkeypatch.setattr(Client, "call", call)
+            turn = await begun(play, apart=apart)
+            result = await turn.result()
+            await ends_elsewhere(remote, turn)
+    assert (result.outcome, result.error) == (
+        Outcome.LOST,
+        "Codex stopped in the middle of this turn: the connection broke off.",
+    )
+    assert [count(request, "zebra") for request in model.requests] == [1]
+
+
+@OWN_THREAD
+@pytest.mark.parametrize("stopped", ["before the loss", "after it"])
+async def test_a_stop_reaches_a_turn_to_which_the_way_was_lost(
+    apart: bool, stopped: str, codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Client.call
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(always(Reply((Wait(anyio.Event()),)))) as model,
+            elsewhere("unix", codex, state, model.provider) as remote,
+            relayed(remote) as (way, relay),
+            running(way, model, state, workspace) as play,
+        ):
+
+            async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
+                if method is TURN_INTERRUPT:
+                    monkeypatch.undo()
+                    await relay.cut()
+                    await self.closed.wait()
+                    raise ConnectionLostError("the connection broke off", doing=method.name)
+                return await real(self, method, params, **how)
+
+            turn = await begun(play, apart=apart)
+            await model.next_request()
+            if stopped == "before the loss":
+                monkeypatch.setattr(Client, "call", call)
+            else:
+                server = await play.harness.ready()
+                relay.open = anyio.Event()
+                await relay.cut()
+                await server.client.closed.wait()
+            await turn.interrupt()
+            relay.open.set()
+            await ends_elsewhere(remote, turn)
+    assert (await turn.result()).outcome is (Outcome.LOST if apart and stopped == "after it" else Outcome.INTERRUPTED)
+    assert [count(request, "zebra") for request in model.requests] == [1]
 
 
 async def test_a_tool_that_was_called_before_the_way_was_lost_is_not_called_again(
