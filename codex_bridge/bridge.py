@@ -32,7 +32,6 @@ from codex_bridge.idle import Idle, Rest
 from codex_bridge.lanes import Standing
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.losses import Losses, lost
-from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, Server, Source, login_of
 from codex_bridge.replays import Pending, Step, Tried, next_step
@@ -63,6 +62,7 @@ from codex_bridge.wire.notifications import (
 )
 from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
+from harness.masking import mask
 from harness.store.bindings import Bindings
 from harness.tasks import beside
 from harness.timing import Clock

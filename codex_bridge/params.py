@@ -14,7 +14,6 @@ from codex_bridge.entries import NAMED_KEY
 from codex_bridge.entries import of_chat as chat_names
 from codex_bridge.lanes import JoinPlan, LanePlan
 from codex_bridge.marks import Mark
-from codex_bridge.masking import MASK
 from codex_bridge.wire.requests import (
     ApprovalPolicy,
     ApprovalsReviewer,
@@ -36,6 +35,7 @@ from codex_bridge.wire.requests import (
 from codex_bridge.wording import BLOCK_INTRO, OVER
 from harness.layers import Layer, LayerName
 from harness.lean_values import dataclass
+from harness.masking import MASK
 from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
 from harness.turns import TurnRequest

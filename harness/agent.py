@@ -18,6 +18,7 @@ from harness.turns import Harness, Trigger, TurnRequest, TurnT
 from harness.workspace.folder import check_folder
 
 if TYPE_CHECKING:
+    from harness.asks import Asker
     from harness.heartbeat.response import HeartbeatResponder
     from harness.heartbeat.run import HeartbeatRun
 
@@ -47,13 +48,16 @@ class Agent(Generic[TurnT]):
     conversations: Conversations = field(default_factory=Conversations, compare=False)
     """What each of its conversations holds."""
 
-    async def receive(self, message: InboundMessage, *more: InboundMessage, left_out: str = "") -> TurnT:
+    async def receive(
+        self, message: InboundMessage, *more: InboundMessage, left_out: str = "", asker: "Asker | None" = None
+    ) -> TurnT:
         """Begin the turn that answers `message`. A bare /new or /reset begins a new conversation.
 
         Args:
             message: The message, after which the turn is named.
             more: Others of the same conversation that it answers as well, in the order in which they came.
             left_out: What is told of messages before them that were not kept; quoted as data.
+            asker: The way to who may answer what the turn asks; None: each ask is declined.
 
         Raises:
             WorkspaceError: The workspace folder is not there. A missing file in it is no error.
@@ -61,7 +65,7 @@ class Agent(Generic[TurnT]):
         situation = self._said((message, *more), left_out)
         if not more and (reset := bare_reset(message.text)) is not None:
             situation = replace(situation, reset=reset)
-        return (await self._begin(situation, message.key)).turn
+        return (await self._begin(situation, message.key, asker=asker)).turn
 
     def joining(self, message: InboundMessage, *more: InboundMessage, left_out: str = "") -> tuple[Layer, ...]:
         """What messages bring along that join a running turn of their conversation, for `RunningTurn.steer`."""
@@ -173,10 +177,17 @@ class Agent(Generic[TurnT]):
         )
 
     async def _begin(
-        self, situation: Situation, key: str, *, isolated: bool = False, seconds: float | None = None
+        self,
+        situation: Situation,
+        key: str,
+        *,
+        isolated: bool = False,
+        seconds: float | None = None,
+        asker: "Asker | None" = None,
     ) -> Beat[TurnT]:
         carries = situation.trigger is not Trigger.HEARTBEAT
         request, responder = await self._request(situation, key, carries=carries, isolated=isolated, seconds=seconds)
+        request = request if asker is None else replace(request, asker=asker)
         return Beat(self.harness.start(request), responder)
 
     async def _request(

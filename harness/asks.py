@@ -33,13 +33,19 @@ class ApprovalAsked:
     """What waits for it, such as a command that was told as started; empty when it is nothing that is told."""
     kind: ApprovalKind
     text: str = ""
-    """What is to be done, as far as the backend says: the command, or the folder that is to be opened."""
+    """What is to be done, whole, one thing a line: the command, the files, or the permissions. A person is shown this,
+    and where it is empty cannot allow it."""
     reason: str = ""
     """Why, in the agent's words."""
     cwd: str = ""
     """Where a command is to run."""
     agent: str = ""
     """The backend's id of the subagent that asks; empty when it is the turn itself."""
+    script: str = ""
+    """What a shell is to run, without the call of the shell around it, when that is all that is asked for; rules are
+    matched on it. Empty when something else is asked for besides, or nobody can say: then no rule matches."""
+    always: bool = True
+    """Whether it may be allowed for the rest of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,8 @@ class InboundMessage:
     """The channel's id of the topic or thread inside the chat; empty for none. Each is a conversation of its own."""
     mentioned: bool | None = None
     """Whether it calls the agent by name or answers it; None where nobody else could be meant."""
+    reply_to: str = ""
+    """The channel's own id of the message that it answers; empty for none."""
     edited: bool = False
     """It stands in the place of one with the same `message_id`."""
     pressed: str = ""

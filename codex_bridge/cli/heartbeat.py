@@ -37,7 +37,6 @@ from codex_bridge.home import agent_dir, state_dir
 from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, say
-from codex_bridge.masking import mask
 from harness.clock import format_user_time
 from harness.errors import StoreError
 from harness.heartbeat.convention import Ack
@@ -65,6 +64,7 @@ from harness.heartbeat.target import Place, Target, target_of
 from harness.heartbeat.wording import RESPONSE_TOOL
 from harness.inbound import ChatKind, chat_key
 from harness.json_value import Json
+from harness.masking import mask
 from harness.settings.agent import AgentSettings
 from harness.workspace.folder import check_folder
 from harness.workspace.names import HEARTBEAT

@@ -28,7 +28,7 @@ from codex_bridge.cli.setup import (
 )
 from codex_bridge.cli.stopping import drained_by_sigterm
 from codex_bridge.cli.turn import echo
-from codex_bridge.masking import mask
+from harness.masking import mask
 from harness.scheduled import Job, JobResult, JobStatus, run_job
 from harness.workspace.folder import check_folder
 

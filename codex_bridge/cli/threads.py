@@ -39,13 +39,13 @@ from codex_bridge.home import agent_dir, private_dir, state_dir
 from codex_bridge.hosts import Life
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
-from codex_bridge.masking import mask
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, app_server, login_of
 from codex_bridge.servers import Connection
 from codex_bridge.threads import Threads, backend_of
 from harness.compaction import Summary, compaction_of
 from harness.errors import HarnessError
+from harness.masking import mask
 from harness.store.bindings import bindings_at, listed
 from harness.store.bound import Listed
 from harness.turns import TurnResult

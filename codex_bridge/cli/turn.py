@@ -32,11 +32,11 @@ from codex_bridge.cli.stopping import drained_by_sigterm
 from codex_bridge.home import agent_dir
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
-from codex_bridge.masking import mask
 from harness.channels import telegram
 from harness.durations import parse_duration
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
+from harness.masking import mask
 from harness.replies.gate import Say, Silent, decide, sentence
 from harness.replies.preview import Preview
 from harness.replies.silence import showable

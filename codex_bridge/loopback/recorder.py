@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from codex_bridge.masking import MASK
 from codex_bridge.rpc import Json, JsonObject
+from harness.masking import MASK
 
 MASKED_HEADERS: Final = frozenset(
     {"authorization", "cookie", "set-cookie", "chatgpt-account-id", "openai-organization"}

@@ -16,8 +16,8 @@ from typing import Final
 import anyio
 
 from codex_bridge.errors import ConnectError, ConnectionLostError
-from codex_bridge.masking import mask
 from codex_bridge.processes import Session, kill_sessions, sessions_of
+from harness.masking import mask
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 TAIL_SIZE: Final = 1024

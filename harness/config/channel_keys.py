@@ -92,8 +92,10 @@ class Messages(Section):
 
 
 class Commands(Section):
-    """`commands`: how owners are named in the prompt (prompt-builder 11.7)."""
+    """`commands`: who the owners are, and how they are named in the prompt (prompt-builder 11.7)."""
 
     has_open_keys = True
+    owner_allow_from: Annotated[tuple[str | Whole, ...], Field(strict=False)] = ()
+    """Sender ids, one with the name of a channel and a colon before it on that channel alone."""
     owner_display: Literal["raw", "hash"] = "raw"
     owner_display_secret: str | None = None

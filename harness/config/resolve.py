@@ -28,10 +28,12 @@ from harness.settings.agent import (
     SubagentSettings,
     ToolSettings,
 )
+from harness.settings.approvals import ApprovalSettings
 from harness.settings.excerpts import ExcerptLimits
 from harness.settings.memory import MemorySettings, StartupSettings
 from harness.settings.queue import QueueRules, QueueSettings
 from harness.settings.times import TimeSettings
+from harness.simple_command import simple_argv
 from harness.tool_names import PLAN_TOOL
 
 
@@ -82,6 +84,7 @@ def resolve_agent(
         ),
         replies=_replies(values),
         queue=_queue(values.messages.queue),
+        approvals=_approvals(values),
         channels={name.strip().lower(): _channel(channel) for name, channel in sorted(values.channels.items())},
     )
 
@@ -137,6 +140,17 @@ def _subagents(defaults: AgentDefaults, entry: AgentEntry) -> SubagentSettings:
 def _owner(values: OpenClawConfig) -> OwnerSettings:
     written = values.commands
     return OwnerSettings(display=written.owner_display, secret=(written.owner_display_secret or "").strip() or None)
+
+
+def _approvals(values: OpenClawConfig) -> ApprovalSettings:
+    written, built_in = values.tools.exec, ApprovalSettings()
+    words = [simple_argv(each) if isinstance(each, str) else each for each in written.allow]
+    return ApprovalSettings(
+        asking=written.ask or built_in.asking,
+        allowed=tuple(each for each in words if each),
+        owners=trimmed(tuple(map(str, values.commands.owner_allow_from))),
+        seconds=written.approval_timeout_seconds or built_in.seconds,
+    )
 
 
 def _channel(written: Channel) -> ChannelSettings:

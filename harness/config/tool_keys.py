@@ -4,12 +4,16 @@ Pure. A plugin's own settings (`plugins.entries.<id>.config`) are raw JSON here;
 model for that path when the configuration is read.
 """
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from harness.config.agent_keys import AgentRuntime
-from harness.config.section import Opaque, PositiveNumber, Section, Texts
+from harness.config.section import InWords, Opaque, PositiveNumber, Section, Texts
 from harness.settings.agent import SearchMode, SearchSize
+from harness.settings.approvals import Asking
 from harness.settings.memory import CitationsMode
+from harness.simple_command import simple_argv
 
 
 class FileTools(Section):
@@ -24,11 +28,27 @@ class ExperimentalTools(Section):
     plan_tool: bool | None = None
 
 
+def _words(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    if not value or not all(value) or (isinstance(value, str) and simple_argv(value) is None):
+        raise ValueError("no words")
+    return value
+
+
+Words = Annotated[
+    str | Texts,
+    AfterValidator(_words),
+    InWords('the first words of a plain command, such as "git status", or a list of them'),
+]
+
+
 class ExecTool(Section):
     """`tools.exec`: how commands are run and who is asked."""
 
     has_open_keys = True
-    ask: str | None = None
+    ask: Annotated[Asking, Field(strict=False)] | None = None
+    allow: Annotated[tuple[Words, ...], Field(strict=False)] = ()
+    """How commands begin that need no asking."""
+    approval_timeout_seconds: PositiveNumber | None = None
     security: str | None = None
     mode: str | None = None
     host: str | None = None

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from enum import Enum
 from functools import partial
-from typing import Final, Generic
+from typing import TYPE_CHECKING, Final, Generic
 
 import anyio
 
@@ -35,6 +35,9 @@ from harness.store.deliveries import Deliveries
 from harness.tasks import beside
 from harness.timing import Clock
 from harness.turns import Stops
+
+if TYPE_CHECKING:
+    from harness.approvals.approvals import Approvals
 
 MOST_SEEN: Final = 10_000
 """Messages of which is known, besides the ledger, that they came in."""
@@ -90,6 +93,7 @@ class Desk(Generic[AnyTurn]):
         tell: Callable[[str], None],
         listen: Callable[[InboundMessage, AnyTurn], Heard | None],
         now: Callable[[], float],
+        approvals: "Approvals | None" = None,
     ) -> None:
         self._agent = agent
         self._deliveries = deliveries
@@ -97,7 +101,12 @@ class Desk(Generic[AnyTurn]):
         self._group = group
         self._now = now
         self._work = Work(
-            agent, deliveries, courier, group, clock=clock, tell=tell, listen=listen, rested=self._look_for_rest
+            *(agent, deliveries, courier, group),
+            clock=clock,
+            tell=tell,
+            listen=listen,
+            rested=self._look_for_rest,
+            approvals=approvals,
         )
         self._talks: dict[str, Talk[AnyTurn]] = {}
         self._said: dict[str, QueueCommand] = {}
@@ -230,6 +239,13 @@ class Desk(Generic[AnyTurn]):
             ran, waiting = talk.stop() if talk is not None else (False, 0)
             self._work.spawn(self._tell_stopped, message, session_key, int(ran), waiting)
             return Receipt.OBEYED
+        answer = self._work.approvals.heard(message) if self._work.approvals is not None else None
+        if answer is not None:
+            # A pressed button may come with the id of the message that it stands under, any number of times.
+            if not message.pressed and not self._see(message):
+                return Receipt.TWICE
+            self._work.spawn(answer)
+            return Receipt.OBEYED
         problem, command = compact_command(message.text), queue_command(message.text)
         if (problem is None and command is None) or not self._is_owner(message):
             return None
@@ -338,6 +354,7 @@ async def open_desk(
     clock: Clock | None = None,
     now: Callable[[], float] = time.time,
     patience: float = PATIENCE,
+    approvals: "Approvals | None" = None,
 ) -> AsyncGenerator[Desk[AnyTurn]]:
     """Take messages in for an agent for as long as the block lasts, which is inside that of its harness.
 
@@ -350,6 +367,7 @@ async def open_desk(
         clock: What pauses go by; the running loop by default.
         now: Unix seconds.
         patience: Seconds that the end waits for turns that run.
+        approvals: The way to who may answer what turns ask, and hears their answers; None: each ask is declined.
     """
     async with beside() as group:
         desk = Desk(
@@ -358,6 +376,7 @@ async def open_desk(
             tell=tell,
             listen=listen,
             now=now,
+            approvals=approvals,
         )
         yield desk
         await desk.close(patience)

@@ -6,7 +6,7 @@ long holds up a stop. Whatever goes wrong stays in the conversation.
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Final, Generic, TypeAlias, TypeVar, TypeVarTuple, assert_never
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, assert_never
 
 import anyio
 import anyio.abc
@@ -33,6 +33,9 @@ from harness.turns import (
     TurnEvent,
     TurnResult,
 )
+
+if TYPE_CHECKING:
+    from harness.approvals.approvals import Approvals
 
 Heard: TypeAlias = Callable[[TurnEvent], None]
 """Hears the events of a turn."""
@@ -69,6 +72,7 @@ class Work(Generic[AnyTurn]):
         tell: Hears, in one sentence, of what a person who runs the gateway should know.
         listen: Says who hears the events of a turn.
         rested: Called when no task is left.
+        approvals: The way to who may answer what turns ask; None for nobody.
     """
 
     def __init__(
@@ -82,7 +86,9 @@ class Work(Generic[AnyTurn]):
         tell: Callable[[str], None],
         listen: Callable[[InboundMessage, AnyTurn], Heard | None],
         rested: Callable[[], None],
+        approvals: "Approvals | None" = None,
     ) -> None:
+        self.approvals = approvals
         self.agent = agent
         self.deliveries = deliveries
         self.courier = courier
@@ -276,7 +282,9 @@ class Talk(Generic[AnyTurn]):
         try:
             with at.scope:
                 first, *more = (each.message for each in batch.messages)
-                turn = await self._work.agent.receive(first, *more, left_out=_left_out(batch))
+                approvals = self._work.approvals
+                asker = None if approvals is None else approvals.of(first)
+                turn = await self._work.agent.receive(first, *more, left_out=_left_out(batch), asker=asker)
                 at.turn = turn
                 heard = self._work.listen(first, turn)
         except HarnessError as error:

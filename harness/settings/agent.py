@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.lean_values import dataclass
+from harness.settings.approvals import ApprovalSettings
 from harness.settings.excerpts import ExcerptLimits
 from harness.settings.files import FileSettings
 from harness.settings.heartbeat import ChannelVisibility, HeartbeatSettings
@@ -195,6 +196,7 @@ class AgentSettings:
     replies: ReplySettings = field(default_factory=ReplySettings)
     queue: QueueSettings = field(default_factory=QueueSettings)
     """What becomes of messages that come while the agent is at another one of their chat."""
+    approvals: ApprovalSettings = field(default_factory=ApprovalSettings)
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict[str, ChannelSettings])
     """By the channel's name in lower case; under "defaults" for those that have no entry."""
 

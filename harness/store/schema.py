@@ -75,6 +75,28 @@ CREATE TABLE outbound (
     PRIMARY KEY (lead, place)
 ) WITHOUT ROWID
 """
+_ASKED: Final = """
+CREATE TABLE asked (
+    seq INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL UNIQUE,
+    handle TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    session_key TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    card TEXT NOT NULL,
+    sent_as TEXT NOT NULL DEFAULT '',
+    expires_at REAL NOT NULL,
+    outlives INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    state TEXT NOT NULL,
+    answer TEXT NOT NULL DEFAULT '',
+    told TEXT NOT NULL DEFAULT ''
+)
+"""
+_ASKED_HANDLES: Final = "CREATE INDEX asked_handles ON asked (handle)"
 _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1: stores of before have no version, and no column for what a conversation was told of edited files.
     (
@@ -100,15 +122,18 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (_DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND),
     # 6: how the last turn of a conversation was really ended.
     ("ALTER TABLE bindings ADD COLUMN ended TEXT NOT NULL DEFAULT ''",),
+    # 7: what people were asked, and what they said.
+    (_ASKED, _ASKED_HANDLES),
 )
 """What brings a store of version N - 1 to version N."""
-_ALL: Final = (_BINDINGS, _TRANSCRIPT, _DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND)
+_ALL: Final = (_BINDINGS, _TRANSCRIPT, _DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND, _ASKED, _ASKED_HANDLES)
 """What makes a new one."""
 _CHECKS: Final = (
     "SELECT backend, session_key, conversation, ended, loading, used_at FROM bindings LIMIT 0",
     "SELECT session_key, seq, answered FROM transcript LIMIT 0",
     "SELECT key, lead, owner, steered, settled_at FROM deliveries LIMIT 0",
     "SELECT lead, place, sent_as FROM outbound LIMIT 0",
+    "SELECT identity, handle, card, owner, told FROM asked LIMIT 0",
 )
 """What only tables of ours understand."""
 VERSION: Final = len(_MIGRATIONS)
@@ -121,12 +146,14 @@ WHOLE_DELIVERY: Final = (
     " AND typeof(steered) = 'integer'"
 )
 WHOLE_OUTBOUND: Final = "typeof(place) = 'integer' AND typeof(repeats) = 'integer'"
-"""The same of `deliveries` and `outbound`."""
+WHOLE_ASKED: Final = "typeof(expires_at) IN ('integer', 'real') AND typeof(outlives) = 'integer'"
+"""The same of `deliveries`, `outbound` and `asked`."""
 _WHOLE: Final = (
     ("bindings", WHOLE_BINDING),
     ("transcript", "typeof(seq) = 'integer' AND typeof(said_at) IN ('integer', 'real')"),
     ("deliveries", WHOLE_DELIVERY),
     ("outbound", WHOLE_OUTBOUND),
+    ("asked", WHOLE_ASKED),
 )
 
 

@@ -1,5 +1,7 @@
 """What a desk is tested with: a backend whose turns the test plays, with all that is around them."""
 
+import os
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -7,8 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 
 from harness.agent import Agent
+from harness.approvals.approvals import Approvals, open_approvals
 from harness.delivery.courier import Courier
 from harness.desk.desk import Desk, open_desk
 from harness.desk.talk import Heard
@@ -18,6 +22,7 @@ from harness.habits import Habits
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.layers import Layer, LayerName
 from harness.plain import plain_settings
+from harness.settings.approvals import ApprovalSettings
 from harness.settings.queue import QueueRules, QueueSettings
 from harness.store.admitted import State
 from harness.store.bindings import bindings_at
@@ -177,6 +182,7 @@ class House:
     clock: HandClock
     """Moves the pauses; not for a house with another clock."""
     told: list[str]
+    approvals: Approvals
 
     @property
     def turns(self) -> list[PlayedTurn]:
@@ -211,6 +217,9 @@ async def house(
     clock: Clock | None = None,
     listen: Callable[[InboundMessage, PlayedTurn], Heard | None] = lambda message, turn: None,
     patience: float = 0.0,
+    asks: ApprovalSettings | None = None,
+    random_bytes: Callable[[int], bytes] = os.urandom,
+    now: Callable[[], float] = time.time,
 ) -> AsyncGenerator[House]:
     """A desk whose workspace and store are in a folder."""
     harness, by_hand = harness or PlayedHarness(), HandClock()
@@ -222,7 +231,27 @@ async def house(
     async with bindings_at(folder / "store.sqlite") as bindings:
         deliveries = Deliveries(bindings.database)
         courier = Courier(deliveries, outbox, tell=told.append)
-        async with open_desk(
-            agent, deliveries, courier, tell=told.append, listen=listen, clock=clock or by_hand, patience=patience
-        ) as desk:
-            yield House(desk, harness, deliveries, outbox, by_hand, told)
+        async with (
+            open_approvals(
+                *(bindings.database, outbox, asks or ApprovalSettings()),
+                owners=owners,
+                clock=clock or by_hand,
+                now=now,
+                random_bytes=random_bytes,
+                sleep=_at_once,
+            ) as approvals,
+            open_desk(
+                *(agent, deliveries, courier),
+                tell=told.append,
+                listen=listen,
+                clock=clock or by_hand,
+                patience=patience,
+                approvals=approvals,
+            ) as desk,
+        ):
+            yield House(desk, harness, deliveries, outbox, by_hand, told, approvals)
+
+
+async def _at_once(seconds: float) -> None:
+    del seconds
+    await anyio.lowlevel.checkpoint()

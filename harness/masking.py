@@ -1,6 +1,6 @@
 """Which parts of a text are secrets, and what stands in their place.
 
-Pure. Used on everything of a server's stderr that we keep, and on recorded requests.
+Pure. Used on everything of a server's stderr that we keep, on recorded requests, and on what a chat is shown of them.
 """
 
 import re
@@ -23,15 +23,30 @@ _PATTERNS = re.compile(
     """,
     re.VERBOSE,
 )
-_BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)(?!\*)[A-Za-z0-9._~+/=-]{6,}")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)(?!\*)([A-Za-z0-9._~+/=-]{6,})")
 _SHORTEST_SECRET = 8
 """Values shorter than this are not masked by value: they would hide ordinary words."""
 
 
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
     """Replace what looks like a credential, and each of `secrets`, by three asterisks."""
+    return masked(text, secrets)[0]
+
+
+def masked(text: str, secrets: Iterable[str] = ()) -> tuple[str, list[str]]:
+    """Mask a text as `mask` does; gives also what is hidden by it."""
+    hidden: list[str] = []
     for secret in sorted(secrets, key=len, reverse=True):  # one may begin another
-        if len(secret) >= _SHORTEST_SECRET:
+        if len(secret) >= _SHORTEST_SECRET and secret in text:
+            hidden += [secret] * text.count(secret)
             text = text.replace(secret, MASK)
-    text = _BEARER.sub(rf"\1\2{MASK}", text)
-    return _PATTERNS.sub(MASK, text)
+
+    def named(found: re.Match[str]) -> str:
+        hidden.append(found[3])
+        return f"{found[1]}{found[2]}{MASK}"
+
+    def whole(found: re.Match[str]) -> str:
+        hidden.append(found[0])
+        return MASK
+
+    return _PATTERNS.sub(whole, _BEARER.sub(named, text)), hidden

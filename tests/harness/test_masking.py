@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_bridge.masking import MASK, mask
+from harness.masking import MASK, mask
 
 LETTERS = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 TELEGRAM = "123456789:" + LETTERS[:35]

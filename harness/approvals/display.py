@@ -1,0 +1,108 @@
+"""How text that a person decides on is shown: nothing in it can hide, reorder or leave its frame.
+
+Pure. A command is shown exactly: what cannot be seen in it is written out. Of words, which are only to be understood,
+it is left out.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+from harness.lean_values import dataclass
+from harness.masking import masked
+from harness.units import utf16_units
+from harness.workspace.boundaries import head
+
+_ANSI: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # titles, addresses and the like
+    r"|\x1b[ -/]*[0-~]"
+)
+_NO_INK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Printable, and drawn as nothing."""
+_FENCE: Final = "```"
+_TICKS: Final = re.compile("`{3,}")
+_HARMLESS: Final = re.compile(r"[A-Za-z0-9._~+/=:%-]*")
+"""What may be hidden as a secret without keeping from anybody what a command does: a shell makes words of it alone."""
+LONGEST_WORDS: Final = 400
+"""UTF-16 units of a line of somebody's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text as it is shown."""
+
+    text: str
+    written_out: int = 0
+    """How many characters of it stand there in another form."""
+    missing: int = 0
+    """How many are not shown at all, and might matter."""
+
+
+def is_seen(character: str) -> bool:
+    """Whether a character leaves ink, or is a plain space, and moves nothing else."""
+    return character == " " or (character.isprintable() and character not in _NO_INK and not _is_selector(character))
+
+
+def _is_selector(character: str) -> bool:
+    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+
+
+def exact(text: str, *, lines: bool = True) -> Shown:
+    """A text of which every character counts, with its secrets masked.
+
+    Args:
+        text: The text.
+        lines: Whether it may have several lines; else a line end is written out too.
+    """
+    kept, hidden = masked(text)
+    ends = {at for found in _TICKS.finditer(kept) for at in range(*found.span())}
+    out = [
+        each if at not in ends and (is_seen(each) or (lines and each in "\n\t")) else _written(each)
+        for at, each in enumerate(kept)
+    ]
+    written_out = sum(len(each) > 1 for each in out)
+    missing = sum(len(each) for each in hidden if not _HARMLESS.fullmatch(each))
+    return Shown("".join(out), written_out, missing)
+
+
+def _written(character: str) -> str:
+    code = ord(character)
+    short = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}.get(character)
+    return short or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def plain(text: str, limit: int = LONGEST_WORDS) -> Shown:
+    """Words as one line, of which what cannot be seen is dropped, with their secrets masked.
+
+    Args:
+        text: The words.
+        limit: The most UTF-16 units of them.
+    """
+    spaced = "".join(" " if _is_space(each) else each for each in _ANSI.sub("", text))
+    seen = "".join(filter(is_seen, spaced))
+    line = masked(" ".join(seen.split()))[0]
+    kept = head(line, limit)
+    return Shown(kept if kept == line else f"{kept} […]", missing=len(line) - len(kept))
+
+
+def _is_space(character: str) -> bool:
+    return character in "\t\n\v\f\r\x1c\x1d\x1e\x85" or unicodedata.category(character) in {"Zs", "Zl", "Zp"}
+
+
+def block(text: str) -> str:
+    """A shown text in a block that it cannot leave: there are no three of the sign that ends it in `exact`."""
+    return f"{_FENCE}\n{text}\n{_FENCE}"
+
+
+def inline(text: str) -> str:
+    """A shown line within a line of ours, which it cannot leave."""
+    return "`" + text.replace("`", "'") + "`" if text else ""
+
+
+def cut(shown: Shown, room: int) -> Shown:
+    """As much of it as there is room for, in UTF-16 units; what is missing is counted."""
+    if utf16_units(shown.text) <= room:
+        return shown
+    kept = head(shown.text, max(room, 0))
+    return Shown(kept, shown.written_out, shown.missing + len(shown.text) - len(kept))
