@@ -4,6 +4,8 @@ Limits such as `bootstrapMaxChars` were written by people whose runtime counts U
 `len(text)`, which counts code points, is off by one for each emoji.
 """
 
+from enum import Enum
+
 
 def utf16_units(text: str) -> int:
     """Count the UTF-16 code units of `text`; a lone surrogate counts as one."""
@@ -20,3 +22,17 @@ def units_within(text: str, size: int) -> int:
     beginning = text[:size].encode("utf-8", "surrogatepass")[:size]
     # "ignore" drops the piece of a character at the end, and half a pair, which no answer can hold anyway.
     return utf16_units(beginning.decode("utf-8", "ignore"))
+
+
+class TextUnit(Enum):
+    """What the limit of a channel counts."""
+
+    UTF16 = "UTF-16 units"
+    """As Telegram does, whose offsets into a text are of these too."""
+    CODE_POINTS = "code points"
+    """As Discord does: a maintainer says that its API takes the length of a Python string
+    (github.com/discord/discord-api-docs/issues/1315)."""
+
+    def size(self, text: str) -> int:
+        """How long a text is."""
+        return utf16_units(text) if self is TextUnit.UTF16 else len(text)

@@ -4,6 +4,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from harness.errors import HarnessError
 from harness.lean_values import dataclass
+from harness.units import TextUnit
 
 PACE: Final = 1.0
 """Seconds between two edits of a message; Telegram takes about one a second (spec 6)."""
@@ -80,6 +81,10 @@ class Abilities:
     """Its outbox is one that `Reacts`."""
     pace: float = PACE
     """Seconds between two edits."""
+    limit: int | None = None
+    """How long the text of a message may be; None for any length. A longer one goes out as several."""
+    unit: TextUnit = TextUnit.UTF16
+    """What `limit` counts."""
 
 
 class NotSentError(HarnessError):
