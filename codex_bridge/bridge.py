@@ -312,9 +312,10 @@ class CodexHarness:
                 self._group.start_soon(self._stopping.stop, turn)
             else:
                 turn.scope.cancel()
-                if turn.ledger is not None:
+                if turn.ledger is not None and by is not EndedBy.GIVEN_WAY:
                     # turn/start is out, and its answer may take long. `Running` stops the turn when it comes, before
-                    # another one of the conversation can begin.
+                    # another one of the conversation can begin; what made it give way waits for that, and for whether
+                    # the thread has its words.
                     turn.push(turn.ledger.leave(by))
         await turn.buffer.wait()
 

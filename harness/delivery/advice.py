@@ -21,7 +21,7 @@ Nothing that may have begun runs a second time.
 
 from dataclasses import replace
 from enum import Enum
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from harness.lean_values import dataclass
 from harness.replies.gate import Say, Silent, decide
@@ -63,6 +63,7 @@ class Looked:
     """The messages that were being said into it and that it surely does not have."""
 
 
+@runtime_checkable
 class Reconciler(Protocol):
     """A backend that looks up what became of turns that an earlier process began."""
 

@@ -41,7 +41,8 @@ class Carried:
     result: TurnResult
     reply: Reply
     ending: Ending | None
-    """How its messages were settled; None: they are open, and the next start sees to them."""
+    """How its messages were settled; None: they are open, and the next start sees to them, or whoever the turn made way
+    for, see `made_way`."""
 
 
 class Courier:
@@ -128,6 +129,8 @@ class Courier:
             case Silent(chosen=chosen):
                 if chosen and showing is not None:
                     await self._withdraw(lead, showing.stands)
+                if made_way(result, reply):
+                    return Carried(result, reply, None)
                 ending = Ending.SILENT if chosen else Ending.STOPPED
                 await self._posting.keep(self._deliveries.settle(lead.key, ending))
         return Carried(result, reply, ending)
@@ -218,6 +221,13 @@ class Courier:
         write = self._deliveries.fail(lead.key, text.place, in_doubt=error.in_doubt, repeats=error.repeats)
         await self._posting.keep(write)
         return None
+
+
+def made_way(result: TurnResult, reply: Reply | None = None) -> bool:
+    """Whether a turn made way with nothing for its chat: its messages may still be answered, and are not settled."""
+    if result.ended_by is not EndedBy.GIVEN_WAY:
+        return False
+    return isinstance(reply or decide(result), Silent) and reply != Silent()
 
 
 def _let_hear(hear: Callable[[TurnEvent], None], event: TurnEvent) -> None:

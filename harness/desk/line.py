@@ -16,7 +16,7 @@ message that finds nobody at work begins at once, and so does what ended the tur
 waits, and interrupts the turn.
 
 Every message is handed over just once, or let go of with a reason, and none overtakes another: what a turn refused goes
-back to the place that it had.
+back to the place that it had, and so does what a turn was to begin with that was interrupted before it had it.
 """
 
 from collections import deque
@@ -124,7 +124,7 @@ class Line(Generic[Message]):
         self._ends = False
         """Whether the turn is to end."""
         self._stopped = False
-        """Whether what the turn refuses is let go of."""
+        """Whether what the turn does not have is let go of."""
 
     @property
     def idle(self) -> bool:
@@ -165,25 +165,26 @@ class Line(Generic[Message]):
         if taken:
             return self._next(rules, now)
         self._takes = False
-        if self._stopped or self._begins_anew:
-            why = Why.STOPPED if self._stopped else Why.ANEW
-            return [*(LetGo(each.message, why) for each in batch.waited), *self._next(rules, now)]
-        self._waiting = deque(sorted([*batch.waited, *self._waiting], key=_number))
-        self._left_out = sorted([*batch.left_out, *self._left_out], key=_number)[-MOST_TOLD:]
-        self._left_out_count += batch.left_out_count
-        return self._next(rules, now)
+        return [*self._put_back(batch), *self._next(rules, now)]
 
-    def over(self, rules: QueueRules, now: float) -> list[Order[Message]]:
-        """The turn is over, or could not begin."""
+    def over(self, rules: QueueRules, now: float, *, back: Batch[Message] | None = None) -> list[Order[Message]]:
+        """The turn is over, or could not begin.
+
+        Args:
+            rules: What holds now.
+            now: The time.
+            back: What it was begun with, where it made way before it had that.
+        """
         self._runs = self._ends = False
-        return self._next(rules, now)
+        gone = list(self._put_back(back)) if back is not None else []
+        return [*gone, *self._next(rules, now)]
 
     def stop(self) -> list[Order[Message]]:
         """Somebody stops the conversation."""
         gone = [LetGo(each.message, Why.STOPPED) for each in self._waiting]
         self._waiting.clear()
         self._forget_left_out()
-        self._stopped = bool(self._joining)
+        self._stopped = self._runs or bool(self._joining)
         return [*gone, *self._end_turn()]
 
     def _next(self, rules: QueueRules, now: float, *, at_once: bool = False) -> list[Order[Message]]:
@@ -219,6 +220,16 @@ class Line(Generic[Message]):
         if self._begins_anew or (not self._runs and rules.mode in (QueueMode.FOLLOWUP, QueueMode.INTERRUPT)):
             return first
         return min(last + rules.quiet, first + MOST_QUIET * rules.quiet)
+
+    def _put_back(self, batch: Batch[Message]) -> Iterable[Order[Message]]:
+        """What a turn does not have after all waits again at its place, unless it was let go of meanwhile."""
+        if self._stopped or self._begins_anew:
+            why = Why.STOPPED if self._stopped else Why.ANEW
+            return [LetGo(each.message, why) for each in batch.waited]
+        self._waiting = deque(sorted([*batch.waited, *self._waiting], key=_number))
+        self._left_out = sorted([*batch.left_out, *self._left_out], key=_number)[-MOST_TOLD:]
+        self._left_out_count += batch.left_out_count
+        return []
 
     def _taken(self, count: int) -> Batch[Message]:
         waited = tuple(self._waiting.popleft() for _ in range(count))

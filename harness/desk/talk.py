@@ -12,9 +12,10 @@ import anyio
 import anyio.abc
 
 from harness.agent import Agent
-from harness.delivery.courier import Courier
+from harness.delivery.courier import Courier, made_way
 from harness.desk.left_out import left_out_text
 from harness.desk.line import Batch, Begin, Interrupt, Join, LetGo, Line, Order, Why
+from harness.desk.lookup import has_words, said_into, steer_in_time
 from harness.errors import THE_LOG, HarnessError
 from harness.inbound import ChatKind, InboundMessage
 from harness.layers import Layer
@@ -43,6 +44,11 @@ AnyTurn = TypeVar("AnyTurn", bound=RunningTurn)
 Arguments = TypeVarTuple("Arguments")
 ENDINGS: Final = {Why.FULL: Ending.DROPPED, Why.STOPPED: Ending.STOPPED, Why.ANEW: Ending.STOPPED}
 TOO_MANY: Final = "Too many messages wait while I am at work. I do not read all of them; please say what matters again."
+
+NOT_KNOWN: Final = (
+    "I do not know whether I have read this message in time; please send it again if I have not answered it."
+)
+"""What a chat is told of words that were said into a turn which never tells whether it has them."""
 
 logger = logging.getLogger(__name__)
 
@@ -149,6 +155,8 @@ class AtWork:
         self.senders = {each.message.sender.id for each in batch.messages}
         """Whom it answers."""
         self.turn: RunningTurn | None = None
+        self.result: TurnResult | None = None
+        """How that ended."""
         self.known = anyio.Event()
         """Set once there is `turn`."""
         self.scope = anyio.CancelScope()
@@ -299,11 +307,23 @@ class Talk(Generic[AnyTurn]):
         at.known.set()
         self._work.spawn(self._carry, at.turn, at.lead, heard)
         try:
-            await at.turn.result()
+            at.result = await at.turn.result()
         except Exception:
             logger.exception("the turn for %s has no result", at.lead.key)
+        back = batch if await self._is_owed(at, batch) else None
         self._at = None
-        self._do(self._line.over(self._rules(), self._work.clock.time()))
+        self._do(self._line.over(self._rules(), self._work.clock.time(), back=back))
+
+    async def _is_owed(self, at: AtWork, batch: Batch[Letter]) -> bool:
+        """Whether a turn made way before the conversation had the words that it was begun with. Settles them if not."""
+        if at.turn is None or at.result is None or not made_way(at.result):
+            return False
+        keep, deliveries = self._work.courier.keep, self._work.deliveries
+        if await has_words(self._work.agent.harness, at.lead.inbound, at.result):
+            await keep(deliveries.settle(at.lead.key, Ending.STOPPED))
+            return False
+        await keep(deliveries.give_back([each.key for each in batch.messages]))
+        return True
 
     async def _carry(self, turn: RunningTurn, lead: Letter, heard: Heard | None) -> None:
         # In a group silence is usual, and what was shown would have to be taken back.
@@ -326,20 +346,38 @@ class Talk(Generic[AnyTurn]):
     async def _steer(self, at: AtWork, batch: Batch[Letter], keys: list[str]) -> None:
         turn, deliveries = at.turn, self._work.deliveries
         first, *more = (each.message for each in batch.messages)
-        steered = Steered.OVER
+        steered: Steered | None = Steered.OVER
         if turn is not None:
             try:
                 words = self._work.agent.joining(first, *more, left_out=_left_out(batch))
-                steered = Steered.UNKNOWN
-                steered = await turn.steer(words, keys[0])
+                steered = None
+                steered = await steer_in_time(turn, words, keys[0], self._work.clock)
             except Exception:
                 logger.exception("%s could not be said into the turn for %s", keys[0], at.lead.key)
+        if steered is None and turn is not None:
+            steered = await said_into(self._work.agent.harness, at.lead.inbound, keys, turn)
+            if steered is Steered.UNKNOWN and not await _goes_down(turn):
+                await self._own_up(batch)
+                self._joined(batch)
+                return
+        assert steered is not None
         if steered.refused:
             await self._work.courier.keep(deliveries.give_back(keys))
         elif steered is Steered.TAKEN or not await _goes_down(turn):  # else the next start looks who has them
             await self._work.courier.keep(deliveries.joined(keys))
-        rules, now = self._rules(), self._work.clock.time()
-        self._do(self._line.joined(batch, rules, now, taken=not steered.refused))
+        self._joined(batch, taken=not steered.refused)
+
+    def _joined(self, batch: Batch[Letter], *, taken: bool = True) -> None:
+        self._do(self._line.joined(batch, self._rules(), self._work.clock.time(), taken=taken))
+
+    async def _own_up(self, batch: Batch[Letter]) -> None:
+        """Say that nobody knows whether messages were read: they are not said twice, and not passed over in silence."""
+        first, *_ = batch.messages
+        where = f"{first.inbound.channel} {first.inbound.chat}"
+        self._work.tell(f"It is not known whether a message of {where} was read; its chat is told.")
+        courier, deliveries = self._work.courier, self._work.deliveries
+        await courier.keep(deliveries.begin([each.key for each in batch.messages], first.key))
+        self._work.spawn(courier.late, first.inbound, [Outbound(first.key, 0, NOT_KNOWN)])
 
     # what is let go of
 

@@ -16,9 +16,10 @@ from codex_bridge.turn import CodexTurn
 from harness.delivery.courier import Courier
 from harness.delivery.outbox import Abilities
 from harness.desk.desk import Desk, Receipt, Stopped, open_desk
+from harness.desk.talk import TOO_MANY
 from harness.inbound import InboundMessage
 from harness.plain import plain_settings
-from harness.settings.queue import QueueRules, QueueSettings
+from harness.settings.queue import DropPolicy, QueueMode, QueueRules, QueueSettings
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
 from harness.turns import Outcome, SubagentFinished, TurnEvent, TurnRequest
@@ -125,6 +126,76 @@ async def test_messages_that_come_as_a_turn_ends_are_each_answered_once_and_in_t
                 once = [part.text for part in at.play.model.requests[-1].parts()]
                 assert once.count(text) == 1
         assert await at.deliveries.open() == []
+
+
+@pytest.mark.parametrize("moment", ["gathered", "sent", 5, 20, "asked"])
+async def test_words_that_make_a_turn_give_way_are_said_after_its_own_which_stand_there_once(
+    codex: CodexBinary, state: Path, workspace: Path, moment: str | int
+) -> None:
+    """Whatever the turn had come to by then: its words are in the conversation, or in the next turn."""
+
+    def script(request: RecordedRequest) -> Action:
+        return half() if request.parts()[-1].text == "heron" else say("To both.")
+
+    async with front(codex, state, workspace, script, replace(AT_ONCE, mode=QueueMode.INTERRUPT)) as at:
+        await at.say("finch", number="0")
+        await at.desk.settled()
+        await at.say("heron", number="1")
+        match moment:
+            case "gathered":
+                pass
+            case "sent":
+                await until(lambda: len(at.turns) == 2)
+            case int():
+                await until(lambda: len(at.turns) == 2)
+                await anyio.sleep(moment / 1000)
+            case _:
+                await at.asked(2)
+        await at.say("osprey", number="2")
+        await at.desk.settled()
+        assert await at.deliveries.open() == []
+    words = [part.text for part in at.play.model.requests[-1].parts()]
+    assert [word for word in words if word in ("heron", "osprey")] == ["heron", "osprey"]
+    assert at.outbox.texts() == ["To both.", "To both."]
+
+
+@pytest.mark.parametrize(
+    ("rules", "asked"),
+    [
+        (QueueRules(mode=QueueMode.FOLLOWUP, quiet=0.0), [["osprey"], ["finch"], ["wren"]]),
+        (QueueRules(mode=QueueMode.COLLECT, quiet=0.05), [["osprey", "finch", "wren"]]),
+        (QueueRules(mode=QueueMode.COLLECT, quiet=0.05, cap=1, drop=DropPolicy.OLD), [["wren"]]),
+        (QueueRules(mode=QueueMode.COLLECT, quiet=0.05, cap=1, drop=DropPolicy.NEW), [["osprey"]]),
+        (QueueRules(mode=QueueMode.COLLECT, quiet=0.05, cap=1, drop=DropPolicy.SUMMARIZE), [["wren"]]),
+    ],
+    ids=["followup", "collect", "drop old", "drop new", "summarize"],
+)
+async def test_what_comes_during_a_turn_has_the_next_ones_as_the_queue_of_its_chat_says(
+    codex: CodexBinary, state: Path, workspace: Path, rules: QueueRules, asked: list[list[str]]
+) -> None:
+    goes_on = anyio.Event()
+
+    def script(request: RecordedRequest) -> Action:
+        last = request.parts()[-1].text
+        return Reply((BeginSaying("re: "), Wait(goes_on), Say("re: heron"))) if last == "heron" else say(f"re: {last}")
+
+    async with front(codex, state, workspace, script, rules) as at:
+        await at.say("heron", number="1")
+        await at.asked(1)
+        for number, text in (("2", "osprey"), ("3", "finch"), ("4", "wren")):
+            await at.say(text, number=number)
+        goes_on.set()
+        await at.desk.settled()
+        assert await at.deliveries.open() == []
+    _, *requests = at.play.model.requests
+    birds = ("osprey", "finch", "wren")
+    said = [[part.text for part in request.parts() if part.text in birds] for request in requests]
+    assert said == [[bird for one in asked[: at + 1] for bird in one] for at in range(len(asked))]
+    told = [TOO_MANY] if rules.cap == 1 and rules.drop is not DropPolicy.SUMMARIZE else []
+    assert sorted(at.outbox.texts()) == sorted([*told, "re: heron", *(f"re: {one[-1]}" for one in asked)])
+    left_out = [part.text for part in requests[0].parts() if "left out here" in part.text]
+    assert len(left_out) == (rules.drop is DropPolicy.SUMMARIZE and rules.cap == 1)
+    assert all('"text": "osprey"' in text and '"text": "finch"' in text for text in left_out)
 
 
 async def test_a_summary_is_made_between_the_turns_around_it_and_stopped_like_one(

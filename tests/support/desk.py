@@ -83,6 +83,10 @@ class PlayedTurn:
     """Whether what became of words is known only some time after its end."""
     deaf: bool = False
     """Whether it goes on when it is interrupted."""
+    unborn: bool = False
+    """Whether it waits, so that no conversation has its words when it is interrupted."""
+    silent: bool = False
+    """Whether it never tells what became of words."""
     interrupts: list[EndedBy] = field(default_factory=list[EndedBy])
     buffer: EventBuffer = field(default_factory=EventBuffer)
     answered: anyio.Event = field(default_factory=anyio.Event)
@@ -104,7 +108,8 @@ class PlayedTurn:
         """See `RunningTurn`."""
         self.interrupts.append(by)
         if not self.deaf and self.buffer.result is None:
-            self.finish(TurnResult(Outcome.INTERRUPTED, "", ended_by=by))
+            result = TurnResult(Outcome.INTERRUPTED, "", ended_by=by)
+            self.finish(result if self.unborn else replace(result, conversation="thread", turn="turn"))
         await self.buffer.wait()
 
     async def steer(self, words: tuple[Layer, ...], key: str) -> Steered:
@@ -113,6 +118,8 @@ class PlayedTurn:
             return Steered.OVER
         self.steered += spoken(words)
         self.left_out += [each.text for each in words if each.name is LayerName.LEFT_OUT]
+        if self.silent:
+            await anyio.sleep_forever()
         if self.takes is None:
             await self.answered.wait()
         takes = self.takes or Steered.OVER
@@ -148,6 +155,8 @@ class PlayedHarness:
     turns: list[PlayedTurn] = field(default_factory=list[PlayedTurn])
     takes: Steered | None = Steered.TAKEN
     deaf: bool = False
+    unborn: bool = False
+    silent: bool = False
     summaries: list[str] = field(default_factory=list[str])
     """Conversations that were to be summarised."""
     aside: dict[str, int] = field(default_factory=dict[str, int])
@@ -157,7 +166,7 @@ class PlayedHarness:
     def start(self, request: TurnRequest) -> PlayedTurn:
         """See `Harness`."""
         self.begin(request)
-        turn = PlayedTurn(request, takes=self.takes, deaf=self.deaf)
+        turn = PlayedTurn(request, takes=self.takes, deaf=self.deaf, unborn=self.unborn, silent=self.silent)
         self.turns.append(turn)
         return turn
 

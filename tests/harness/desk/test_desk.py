@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.delivery.advice import BROKE_OFF, Fate, Looked
+from harness.delivery.advice import BROKE_OFF, Fate, Found, Looked
 from harness.delivery.outbox import Outgoing
 from harness.desk.desk import Receipt, Stopped
-from harness.desk.talk import TOO_MANY
+from harness.desk.lookup import STEER_GRACE
+from harness.desk.talk import NOT_KNOWN, TOO_MANY
 from harness.errors import StoreError, WorkspaceError
 from harness.inbound import InboundMessage
 from harness.layers import LayerName
@@ -25,6 +26,27 @@ from harness.store.admitted import State
 from harness.testing.outbox import RecordingOutbox
 from harness.turns import EndedBy, Failure, Outcome, Steered, TextDelta, TurnEvent, TurnRequest, TurnResult
 from tests.support.desk import LIMIT, House, PlayedHarness, PlayedTurn, house, message, until
+
+
+class Looking(PlayedHarness):
+    """A backend that knows what became of turns, or fails to."""
+
+    def __init__(
+        self, found: Found | Exception, lacking: frozenset[str] = frozenset(), *, silent: bool = False
+    ) -> None:
+        super().__init__(silent=silent)
+        self.found = found
+        self.lacking = lacking
+
+    async def reconcile(
+        self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+    ) -> Looked:
+        assert (session_key, message_key, conversation) == (CONVERSATION, message(1).key, "thread")
+        assert not self.lacking or self.lacking == frozenset(steered)
+        if isinstance(self.found, Exception):
+            raise self.found
+        return Looked(self.found, self.lacking)
+
 
 CONVERSATION = "agent:main:telegram:direct:7"
 QUIET = QueueRules().quiet
@@ -133,8 +155,103 @@ async def test_a_message_that_interrupts_makes_the_turn_give_way_and_has_the_nex
         second.end("second")
         await at.settled()
         assert first.interrupts == [EndedBy.GIVEN_WAY]
+        assert second.said == ["message 2"]  # the conversation has what the first one began with
         assert at.outbox.texts() == ["second"]
         assert await at.states() == {}
+
+
+async def test_what_was_still_being_gathered_when_it_made_way_is_said_in_the_next_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.INTERRUPT)) as at:
+        gathering = anyio.Event()
+
+        async def gather(*_: object) -> None:
+            gathering.set()
+            await anyio.sleep_forever()
+
+        monkeypatch.setattr("harness.gather.Gatherer.gather", gather)
+        await at.desk.receive(message(1))
+        with anyio.fail_after(LIMIT):
+            await gathering.wait()
+        monkeypatch.undo()
+        await at.desk.receive(message(2))
+        turn = await at.begun(1)
+        assert turn.said == ["message 1", "message 2"]
+        assert await at.states() == {"1": State.RUNNING, "2": State.RUNNING}
+        turn.end("both")
+        await at.settled()
+        assert at.outbox.texts() == ["both"]
+        assert await at.states() == {}
+
+
+async def test_what_its_backend_had_not_begun_with_when_it_made_way_is_said_in_the_next_turn(tmp_path: Path) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.INTERRUPT), harness=PlayedHarness(unborn=True)) as at:
+        await at.desk.receive(message(1))
+        await at.begun(1)
+        await at.desk.receive(message(2))
+        second = await at.begun(2)
+        assert second.said == ["message 1", "message 2"]
+        second.end("both")
+        await at.settled()
+        assert at.outbox.texts() == ["both"]
+        assert await at.states() == {}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (Fate.NEVER_BEGAN, ["message 1", "message 2"]),
+        (Fate.UNREACHABLE, ["message 1", "message 2"]),
+        (ZeroDivisionError(), ["message 1", "message 2"]),
+        (Fate.RUNNING, ["message 2"]),
+        (TurnResult(Outcome.INTERRUPTED, ""), ["message 2"]),
+    ],
+    ids=["never began", "cannot be asked", "breaks its word", "has them", "had them"],
+)
+async def test_a_backend_is_asked_whether_the_conversation_has_the_words_of_a_turn_that_made_way(
+    tmp_path: Path, found: Found | Exception, said: list[str]
+) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.INTERRUPT), harness=Looking(found)) as at:
+        await at.desk.receive(message(1))
+        await at.begun(1)
+        await at.desk.receive(message(2))
+        second = await at.begun(2)
+        assert second.said == said
+        second.end("here")
+        await at.settled()
+        assert at.outbox.texts() == ["here"]
+        assert await at.states() == {}
+
+
+@pytest.mark.parametrize("how", ["stop", "anew", "closing"])
+async def test_what_waits_again_is_let_go_of_by_a_stop_or_a_new_beginning_and_kept_by_a_desk_that_closes(
+    tmp_path: Path, how: str
+) -> None:
+    async with house(tmp_path, QueueRules(mode=QueueMode.INTERRUPT), harness=PlayedHarness(deaf=True)) as at:
+        await at.desk.receive(message(1))
+        first = await at.begun(1)
+        await at.desk.receive(message(2))
+        await until(lambda: bool(first.interrupts))
+        match how:
+            case "stop":
+                await at.desk.receive(message(3, "/stop"))
+            case "anew":
+                await at.desk.receive(message(3, "/new"))
+            case _:
+                await at.desk.close(0.0)
+        first.finish(TurnResult(Outcome.INTERRUPTED, "", ended_by=EndedBy.GIVEN_WAY))
+        if how == "anew":
+            second = await at.begun(2)
+            assert second.request.fresh
+            second.end()
+        if how == "closing":
+            await at.desk.close(LIMIT)
+        else:
+            await at.settled()
+        assert len(at.turns) == (2 if how == "anew" else 1)
+        kept = {"1": State.ADMITTED, "2": State.ADMITTED}
+        assert await at.states() == (kept if how == "closing" else {})
 
 
 async def test_a_message_that_comes_twice_is_answered_once_also_after_a_restart(tmp_path: Path) -> None:
@@ -471,6 +588,54 @@ async def test_an_error_while_words_join_a_turn_says_them_twice_in_no_case(
             (await at.begun(2)).end()
         await at.settled()
         assert [each.said for each in at.turns[1:]] == ([["message 2"]] if call == "joining" else [])
+        assert await at.states() == {}
+
+
+@pytest.mark.parametrize("found", [None, Looked(Fate.UNKNOWN), Looked(Fate.RUNNING)], ids=["not asked", "lost", "runs"])
+async def test_words_of_which_a_turn_never_tells_hold_up_no_other_and_their_chat_hears_of_them_once(
+    tmp_path: Path, found: Looked | None
+) -> None:
+    harness = PlayedHarness(silent=True) if found is None else Looking(found.found, silent=True)
+    async with house(tmp_path, harness=harness) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET)
+        await until(lambda: turn.steered == ["message 2"])
+        turn.end("first")
+        await until(lambda: at.outbox.texts() == ["first"])
+        await at.desk.receive(message(3))
+        assert len(at.turns) == 1  # the turn may still say who has 2
+        await until(lambda: bool(at.clock.pending))
+        at.clock.advance(STEER_GRACE)
+        second = await at.begun(2)
+        assert second.said == ["message 3"]
+        second.end("second")
+        await at.settled()
+        assert sorted(at.outbox.texts()) == sorted(["first", NOT_KNOWN, "second"])
+        assert len(at.told) == 1
+        assert await at.states() == {}
+
+
+@pytest.mark.parametrize("has", [True, False])
+async def test_of_words_of_which_a_turn_never_tells_the_backend_is_asked(tmp_path: Path, has: bool) -> None:
+    lacking = frozenset[str]() if has else frozenset({message(2).key})
+    harness = Looking(TurnResult(Outcome.ANSWERED, "first"), lacking, silent=True)
+    async with house(tmp_path, harness=harness) as at:
+        await at.desk.receive(message(1))
+        turn = await at.begun(1)
+        await at.desk.receive(message(2))
+        at.clock.advance(QUIET)
+        await until(lambda: turn.steered == ["message 2"])
+        turn.end("first")
+        await until(lambda: bool(at.clock.pending))
+        at.clock.advance(STEER_GRACE)
+        if not has:
+            second = await at.begun(2)
+            assert second.said == ["message 2"]
+            second.end("second")
+        await at.settled()
+        assert at.outbox.texts() == (["first"] if has else ["first", "second"])
         assert await at.states() == {}
 
 

@@ -130,6 +130,27 @@ def test_an_interrupting_message_ends_the_turn_once_and_has_the_next_one() -> No
     assert told(line.over(INTERRUPT, 1.2)) == [("begin", "bc")]
 
 
+def test_what_a_turn_that_made_way_did_not_have_begins_the_next_one_with_what_came_later() -> None:
+    line = Line[str]()
+    (begin,) = line.arrive("a", INTERRUPT, 0.0)
+    assert isinstance(begin, Begin)
+    line.arrive("b", INTERRUPT, 1.0)
+    assert told(line.over(INTERRUPT, 1.1, back=begin.batch)) == [("begin", "ab")]
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["stop", "anew"])
+def test_what_a_turn_that_made_way_did_not_have_is_let_go_of_after_a_stop_or_a_new_beginning(anew: bool) -> None:
+    line = Line[str]()
+    (begin,) = line.arrive("a", INTERRUPT, 0.0)
+    assert isinstance(begin, Begin)
+    line.arrive("b", INTERRUPT, 1.0)
+    orders = line.arrive("n", INTERRUPT, 1.0, resets=True) if anew else line.stop()
+    gone = "let go: anew" if anew else "let go: stopped"
+    assert told(orders) == [(gone, "b")]
+    expected = [(gone, "a"), ("begin", "n")] if anew else [(gone, "a")]
+    assert told(line.over(INTERRUPT, 1.1, back=begin.batch)) == expected
+
+
 def test_another_mode_holds_from_the_next_decision_on() -> None:
     line = busy(FOLLOWUP)
     line.arrive("b", FOLLOWUP, 1.0)
@@ -240,6 +261,8 @@ class World:
     line: Line[int] = field(default_factory=Line[int])
     now: float = 0.0
     came: int = 0
+    begun: Batch[int] | None = None
+    """What the turn that runs was begun with, as long as nobody knows that the conversation has it."""
     running: list[int] | None = None
     """What the turn that runs has."""
     open: list[Batch[int]] = field(default_factory=list[Batch[int]])
@@ -256,6 +279,7 @@ class World:
                     assert self.running is None
                     assert not self.open
                     assert batch.messages
+                    self.begun = batch
                     self.running, self.interrupted, self.refuses = list(batch.messages), False, False
                 case Join(batch):
                     assert self.running is not None
@@ -284,14 +308,19 @@ class World:
             else:
                 self.do(self.line.joined(batch, self.rules, self.now, taken=False))
 
-    def end(self) -> None:
-        """The turn ends; what was said into it and is not known to be in it is refused."""
+    def end(self, *, unborn: bool = False) -> None:
+        """The turn ends; what was said into it and is not known to be in it is refused.
+
+        One that made way before anything joined it may have had nothing of what it was begun with.
+        """
         if self.running is not None:
             while self.open and not self.refuses:
                 self.settle(taken=False)
-            self.answered += self.running or []
-            self.running = None
-            self.do(self.line.over(self.rules, self.now))
+            begun = self.begun
+            back = begun if begun and self.interrupted and unborn and self.running == list(begun.messages) else None
+            self.answered += [] if back else self.running
+            self.running = self.begun = None
+            self.do(self.line.over(self.rules, self.now, back=back))
             while self.open:
                 self.settle(taken=False)
 
@@ -308,7 +337,9 @@ RULES = st.builds(
     cap=st.integers(1, 4),
     drop=st.sampled_from(DropPolicy),
 )
-HAPPENINGS = st.sampled_from(["come", "come", "come", "wait", "wait", "take", "refuse", "end", "stop", "anew", "mode"])
+HAPPENINGS = st.sampled_from(
+    ["come", "come", "come", "wait", "wait", "take", "refuse", "end", "unborn", "stop", "anew", "mode"]
+)
 
 
 @given(RULES, st.lists(HAPPENINGS, max_size=40), RULES)
@@ -327,8 +358,8 @@ def test_whatever_happens_each_message_is_answered_once_in_its_order_or_let_go_o
                 world.look()
             case "take" | "refuse":
                 world.settle(taken=happening == "take")
-            case "end":
-                world.end()
+            case "end" | "unborn":
+                world.end(unborn=happening == "unborn")
             case "stop":
                 world.do(world.line.stop())
             case _:
