@@ -64,7 +64,7 @@ from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
 from harness.masking import mask
 from harness.store.bindings import Bindings
-from harness.tasks import beside
+from harness.tasks import beside, guarded, guarding
 from harness.timing import Clock
 from harness.tools import ToolResult
 from harness.turn_limit import TurnLimit
@@ -168,11 +168,12 @@ class CodexHarness:
         self._watching = Watching(
             group, self._servers, self._stopping, settings.limits, clock, on_thread=self._on_thread
         )
+        begin = guarding(group)
         self._suspects = Suspects()
         self._losses = Losses(
             self._servers,
             self._threads,
-            group.start_soon,
+            begin,
             self._on_thread,
             self._end,
             self._login,
@@ -184,16 +185,14 @@ class CodexHarness:
             self._at_work,
             self._stopping,
             self._watching,
-            CatalogueWatch(group.start_soon, launch, now),
+            CatalogueWatch(begin, launch, now),
             self._suspects,
             settings.threads,
             self._telling,
             self._losses,
             self._end,
         )
-        self._idle = Idle(
-            group.start_soon, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock
-        )
+        self._idle = Idle(begin, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock)
         self._strain = Strain()
         self._bindings = bindings
         self._unfinished: dict[CodexTurn, None] = {}
@@ -244,7 +243,7 @@ class CodexHarness:
                 if self._limit is not None and other.place is not None:
                     self._limit.attend(other.place)
                 if other.request.trigger is Trigger.HEARTBEAT:
-                    self._group.start_soon(self._make_way, other)
+                    self._group.start_soon(guarded, self._make_way, other)
         if request.fresh and not turn.apart:
             self._strain.forget(turn.key)
         self._unfinished[turn] = None
@@ -309,7 +308,7 @@ class CodexHarness:
             turn.stopped = by
             if turn.ledger is not None and turn.ledger.state is State.RUNNING:
                 # A caller that is cancelled does not take the stop back.
-                self._group.start_soon(self._stopping.stop, turn)
+                self._group.start_soon(guarded, self._stopping.stop, turn)
             else:
                 turn.scope.cancel()
                 if turn.ledger is not None and by is not EndedBy.GIVEN_WAY:
@@ -545,7 +544,7 @@ class CodexHarness:
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
             self._threads.summarised(connection, key)
-            self._group.start_soon(self._threads.store, connection, key)
+            self._group.start_soon(guarded, self._threads.store, connection, key)
 
     async def _on_request(self, request: Requested) -> Json:
         from codex_bridge.asks import declined  # few turns are asked anything
@@ -592,7 +591,7 @@ class CodexHarness:
         if turn.ledger is not None:
             turn.ledger.hand_in(result)
         if result.ends_turn:
-            self._group.start_soon(self.interrupt, turn, EndedBy.ITSELF)
+            self._group.start_soon(guarded, self.interrupt, turn, EndedBy.ITSELF)
 
     def _result_limits(self, turn: CodexTurn) -> tuple[int, int]:
         """How long a tool's result may be: in UTF-16 units for the agent, and in bytes for Codex."""

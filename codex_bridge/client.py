@@ -6,6 +6,7 @@ messages by itself gets a task to read and one to write.
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -42,6 +43,8 @@ from codex_bridge.rpc import (
 from codex_bridge.transports.base import DirectTransport, Transport
 from codex_bridge.wire.base import Method, Received, Sent
 from harness.tasks import beside
+
+logger = logging.getLogger("codex_bridge")
 
 Params = TypeVar("Params", bound=Sent)
 Result = TypeVar("Result", bound=Received)
@@ -326,6 +329,7 @@ class Client:
             self._peer.refuse(request, error.code, error.message)
         except Exception as error:
             # The boundary between handlers, which may be anybody's, and the wire: the server must get an answer.
+            logger.exception("a request of Codex: %s", request.method)
             self._peer.refuse(request, INTERNAL_ERROR, f"{request.method} failed in the client: {type(error).__name__}")
         self._send()
 

@@ -235,7 +235,11 @@ class Host:
 
     def _tell_loss(self, life: Life) -> None:
         for listener in tuple(self._listeners):
-            listener.lose(life)
+            try:
+                listener.lose(life)
+            except Exception:
+                # As at every boundary: the others have to hear of it all the same.
+                logger.exception("the loss of the app-server on %s", life.server.name)
 
     def _died(self, error: CodexError | None, started: float, *, worked: bool = False) -> None:
         lost = error if isinstance(error, TransportError) else None

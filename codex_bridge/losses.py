@@ -18,6 +18,7 @@ from codex_bridge.servers import Connection, Servers
 from codex_bridge.threads import MOVES_ON, Threads
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import ItemCompleted, Wire
+from harness.errors import THE_LOG
 from harness.turns import EndedBy, TurnEvent
 
 LOOK_UP_WITHIN: Final = 10.0
@@ -65,12 +66,18 @@ class Losses:
         open_ones: list[tuple[CodexTurn, TurnLedger]] = []
         for turn in turns:
             ledger = turn.ledger
-            if ledger is None:
-                lost(turn, error, self._login)
-            elif ledger.sure_of_its_end or turn.aside:  # of a thread that ends with its turn nothing is written down
-                runs = ledger.state is State.RUNNING
-                lost(turn, error, self._login)
-                if runs:
+            # Of a thread that ends with its turn nothing is written down.
+            if ledger is None or ledger.sure_of_its_end or turn.aside:
+                runs = ledger is not None and ledger.state is State.RUNNING
+                try:
+                    lost(turn, error, self._login)
+                except Exception:
+                    # As at every boundary: the turn ends, and so do the others.
+                    logger.exception("the loss of a turn for %s", turn.request.session_key)
+                    turn.push(
+                        turn.ended_ledger().fail(f"The bridge had an internal error; {THE_LOG}.", by=EndedBy.LOSS)
+                    )
+                if runs and ledger is not None:
                     self.let_go(ledger.thread_id, ledger.turn_id)
             elif ledger.state is State.RUNNING:
                 turn.adrift = True

@@ -19,7 +19,7 @@ from codex_bridge.errors import CodexError
 from codex_bridge.hosts import Host
 from codex_bridge.process import Launch, Source
 from harness.store.bindings import Bindings
-from harness.tasks import beside
+from harness.tasks import beside, guarded
 from harness.timing import Clock, Timer
 from harness.turn_limit import TurnLimit
 
@@ -95,7 +95,9 @@ class CodexPool:
         finally:  # also when the block of the agent breaks off
             if not host.leases and not self._closed:
                 at = self._clock.time() + self._grace
-                self._closing[home] = self._clock.call_at(at, lambda: self._group.start_soon(self._close, home, host))
+                self._closing[home] = self._clock.call_at(
+                    at, lambda: self._group.start_soon(guarded, self._close, home, host)
+                )
 
     async def drain(self, seconds: float | None = None) -> None:
         """Take no more turns of any agent, and see to the end of those that there are, see `CodexHarness.drain`."""
@@ -124,7 +126,7 @@ class CodexPool:
             if host.leases:
                 others = " and ".join(repr(agent) for where, agent in self._agents.values() if where == home)
                 raise SharedHomeError(home, settings.agent, others)
-            self._group.start_soon(host.close)
+            self._group.start_soon(guarded, host.close)
             host = None
         if host is None:
             one_process = self._one_process.setdefault(home, anyio.Lock())

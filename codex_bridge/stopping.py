@@ -69,6 +69,14 @@ class Stopping:
         done = self._under_way[turn] = anyio.Event()
         try:
             await self._stop(turn, idle=idle)
+        except Exception:
+            # The boundary of a stop: whoever waits for it is told the end, and what may run on is not joined.
+            logger.exception("stopping a turn for %s", turn.request.session_key)
+            try:
+                if not turn.aside:
+                    await self._threads.drop(self._servers.current, turn.key)
+            finally:
+                turn.push(turn.ended_ledger().stop())
         finally:
             del self._under_way[turn]
             done.set()

@@ -17,6 +17,8 @@ from codex_bridge.servers import Servers
 from codex_bridge.stopping import Stopping
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import TurnEnded, Wire
+from harness.errors import THE_LOG
+from harness.tasks import guarded
 from harness.timing import Clock, Timer
 from harness.turns import EndedBy, Notice
 
@@ -121,24 +123,41 @@ class Watching:
             at = min(each for each in (at, due, watch.whole) if each > now)
             if due <= now and not watch.busy:
                 watch.busy = True
-                self._group.start_soon(self._over, turn, watch, limit)
+                self._group.start_soon(guarded, self._over, turn, watch, limit)
         if self._turns:
             self._look_by(at)
 
     async def _over(self, turn: CodexTurn, watch: Watch, limit: Limit) -> None:
         try:
-            idle = False
-            if turn.adrift and limit in PROBED:
-                return  # no server has it, and whoever looks up what became of it ends it
-            if limit in PROBED:
-                before = watch.due()
-                idle = await self._is_idle(turn, watch)
-                if turn.buffer.result is not None or watch.due() != before:
-                    return
-            if turn.stopped is None:  # whoever stops it sees to its end
-                await self._end(turn, watch, limit, idle=idle)
+            await self._see_to(turn, watch, limit)
+        except Exception:
+            # The boundary of a deadline: it ends this turn, which nobody else would, and no other one.
+            logger.exception("a deadline of a turn for %s", turn.request.session_key)
+            await self._break_off(turn)
         finally:
             watch.busy = False
+
+    async def _see_to(self, turn: CodexTurn, watch: Watch, limit: Limit) -> None:
+        idle = False
+        if turn.adrift and limit in PROBED:
+            return  # no server has it, and whoever looks up what became of it ends it
+        if limit in PROBED:
+            before = watch.due()
+            idle = await self._is_idle(turn, watch)
+            if turn.buffer.result is not None or watch.due() != before:
+                return
+        if turn.stopped is None:  # whoever stops it sees to its end
+            await self._end(turn, watch, limit, idle=idle)
+
+    async def _break_off(self, turn: CodexTurn) -> None:
+        sentence, ledger = f"The bridge had an internal error; {THE_LOG}.", turn.ledger
+        turn.stopped = turn.stopped or EndedBy.DEADLINE
+        if ledger is not None and ledger.state is State.RUNNING:
+            ledger.will_end(EndedBy.DEADLINE, sentence)
+            await self._stopping.stop(turn)
+        else:
+            turn.push(turn.ended_ledger().fail(sentence, by=EndedBy.DEADLINE))
+            turn.scope.cancel()
 
     async def _is_idle(self, turn: CodexTurn, watch: Watch) -> bool:
         """Whether Codex says that nothing runs on the thread; a turn that is active, or has ended, is told of it."""

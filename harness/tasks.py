@@ -1,10 +1,35 @@
 """Tasks that run beside a block and end with it."""
 
-from collections.abc import AsyncGenerator
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+
+logger = logging.getLogger("harness")
+
+
+async def guarded(work: Callable[..., Awaitable[object]], *args: object) -> None:
+    """Do something as a task of a group of which the other tasks must not end with it.
+
+    An unexpected exception is logged with its traceback, and that is all that comes of it.
+    """
+    try:
+        await work(*args)
+    except Exception:
+        # The boundary of a task: an exception that leaves it would cancel the whole group.
+        logger.exception("a task beside others: %s", getattr(work, "__qualname__", work))
+
+
+def guarding(group: TaskGroup) -> Callable[[Callable[[], Coroutine[Any, Any, None]]], None]:
+    """Give what begins something as a task of a group, `guarded`."""
+
+    def begin(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        group.start_soon(guarded, work)
+
+    return begin
 
 
 @asynccontextmanager
