@@ -313,6 +313,7 @@ async def soak(shape: Shape, folder: Path, workspace: Path, provider: Provider) 
             listen = Turns(books, answers).listen
             async with open_desk(agent, deliveries, Courier(deliveries, outbox), listen=listen) as desk:
                 await (await agent.receive(message(FIRST, asking(FIRST, "say"), "first"))).result()
+                await anyio.wait_all_tasks_blocked()  # what is at its end still would hide what is left over
                 before, began, cpu = _load(), time.perf_counter(), time.process_time()
                 share = shape.messages // shape.chats
                 async with anyio.create_task_group() as group:
@@ -416,6 +417,20 @@ def figures(day: Day, shape: Shape) -> dict[str, object]:
     }
 
 
+def spend(shape: Shape) -> Day:
+    """Run the day in folders of its own, which are gone afterwards."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="soak-", dir=BUILD))
+    try:
+        workspace = folder / "workspace"
+        workspace.mkdir()
+        (workspace / "AGENTS.md").write_text("Keep answers short.\n", "utf-8")
+        with stand_in("soak") as fields:
+            return anyio.run(soak, shape, folder, workspace, Provider(**fields))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main() -> int:
     usual = Shape()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=(__doc__ or "").partition("\n")[0])
@@ -428,16 +443,7 @@ def main() -> int:
     asked = parser.parse_args()
     shape = Shape(asked.chats, asked.messages, asked.kills, asked.places, asked.seed)
     logging.getLogger("codex_bridge").setLevel(logging.CRITICAL)  # a thousand turns tell a lot
-    BUILD.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="soak-", dir=BUILD))
-    try:
-        workspace = folder / "workspace"
-        workspace.mkdir()
-        (workspace / "AGENTS.md").write_text("Keep answers short.\n", "utf-8")
-        with stand_in("soak") as fields:
-            day = anyio.run(soak, shape, folder, workspace, Provider(**fields))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    day = spend(shape)
     found = figures(day, shape)
     if asked.json:
         print(json.dumps(found))

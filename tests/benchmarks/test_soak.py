@@ -1,16 +1,24 @@
 """A small day of the soak holds, and what does not hold is found."""
 
+import asyncio
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from benchmarks import soak
+from benchmarks.soak import Shape, spend
 from benchmarks.soak_model import KINDS, RAN, TOOL, answer, answered_in, asking
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, HttpError, Reply, Say
 from codex_bridge.rpc import Json
+from codex_bridge.turn import CodexTurn
+from harness.inbound import InboundMessage
+from harness.turns import TurnEvent
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,3 +79,30 @@ def test_a_small_day_holds() -> None:
     assert (told["messages"], sum(told["turns"].values()) <= 24, told["servers"]) == (24, True, 2)
     assert sum(told["endings"].values()) == 24 + told["commands"]
     assert told["problems"] == []
+
+
+@pytest.mark.real_codex
+def test_tasks_files_and_memory_that_are_left_over_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each turn leaves one of each behind."""
+    files: list[int] = []
+    tasks: list[object] = []
+    blocks: list[bytes] = []
+    listen = soak.Turns.listen
+
+    def leaking(self: soak.Turns, said: InboundMessage, turn: CodexTurn) -> Callable[[TurnEvent], None]:
+        files.append(os.open(os.devnull, os.O_RDONLY))
+        tasks.append(asyncio.ensure_future(asyncio.Event().wait()))
+        blocks.append(b"x" * 8_000_000)
+        return listen(self, said, turn)
+
+    monkeypatch.setattr("benchmarks.soak.Turns.listen", leaking)
+    monkeypatch.setattr("benchmarks.soak.QUIET", 0.1)
+    monkeypatch.setattr("benchmarks.soak.WEIGHTS", {kind: int(kind == "say") for kind in KINDS})
+    try:
+        day = spend(Shape(chats=1, messages=5, kills=0))
+    finally:
+        for file in files:
+            os.close(file)
+    left, (*others, memory) = len(files), day.books.problems
+    assert others == [f"{left} tasks are left over", f"{left} file descriptors are left over"]
+    assert memory.startswith("memory grew from ")
