@@ -12,7 +12,7 @@ from harness.layers import Layer, LayerName, Lifetime, Trust, words_of
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
-from harness.toolbox import Toolbox, ToolTurn
+from harness.toolbox import OwnChat, Toolbox, ToolTurn
 from harness.tools import Tool
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
 from harness.workspace.folder import check_folder
@@ -65,7 +65,7 @@ class Agent(Generic[TurnT]):
         situation = self._said((message, *more), left_out)
         if not more and (reset := bare_reset(message.text)) is not None:
             situation = replace(situation, reset=reset)
-        return (await self._begin(situation, message.key, asker=asker)).turn
+        return (await self._begin(situation, message.key, asker=asker, chat=_chat(message))).turn
 
     def joining(self, message: InboundMessage, *more: InboundMessage, left_out: str = "") -> tuple[Layer, ...]:
         """What messages bring along that join a running turn of their conversation, for `RunningTurn.steer`."""
@@ -117,7 +117,7 @@ class Agent(Generic[TurnT]):
         audience = Audience.GROUP if run.shared else Audience.OWNER
         situation = self._situation(Trigger.HEARTBEAT, audience, words, run.session_key)
         situation = replace(situation, light=run.light, commitments_only=run.commitments_only)
-        return await self._begin(situation, key, isolated=run.isolated, seconds=run.seconds)
+        return await self._begin(situation, key, isolated=run.isolated, seconds=run.seconds, chat=_told(run))
 
     async def scheduled(self, prompt: str, *, session_key: str, key: str, light: bool = False) -> TurnT:
         """Begin a scheduled job in a conversation of its own.
@@ -184,14 +184,24 @@ class Agent(Generic[TurnT]):
         isolated: bool = False,
         seconds: float | None = None,
         asker: "Asker | None" = None,
+        chat: OwnChat | None = None,
     ) -> Beat[TurnT]:
         carries = situation.trigger is not Trigger.HEARTBEAT
-        request, responder = await self._request(situation, key, carries=carries, isolated=isolated, seconds=seconds)
+        request, responder = await self._request(
+            situation, key, carries=carries, isolated=isolated, seconds=seconds, chat=chat
+        )
         request = request if asker is None else replace(request, asker=asker)
         return Beat(self.harness.start(request), responder)
 
     async def _request(
-        self, situation: Situation, key: str, *, carries: bool, isolated: bool = False, seconds: float | None = None
+        self,
+        situation: Situation,
+        key: str,
+        *,
+        carries: bool,
+        isolated: bool = False,
+        seconds: float | None = None,
+        chat: OwnChat | None = None,
     ) -> "tuple[TurnRequest, HeartbeatResponder | None]":
         """What is asked of the backend.
 
@@ -201,6 +211,7 @@ class Agent(Generic[TurnT]):
             carries: Whether the conversation is told what the gateway says by the way.
             isolated: See `TurnRequest`.
             seconds: See `TurnRequest`.
+            chat: The turn's own.
         """
         settings, heartbeat = self.gatherer.settings, situation.trigger is Trigger.HEARTBEAT
         session_key = situation.session_key or ""
@@ -219,7 +230,17 @@ class Agent(Generic[TurnT]):
             from harness.heartbeat.response import HeartbeatResponder  # an agent without tools needs none
 
             responder = HeartbeatResponder(active=heartbeat)
-            tools = self.toolbox.for_turn(ToolTurn(access=gathered.memory.access, responder=responder))
+            tools = self.toolbox.for_turn(
+                ToolTurn(
+                    access=gathered.memory.access,
+                    responder=responder,
+                    key=key,
+                    session_key=session_key,
+                    trigger=situation.trigger,
+                    owned=situation.audience in (Audience.OWNER, Audience.CRON),
+                    chat=chat,
+                )
+            )
         if heartbeat:
             from harness.heartbeat.trace import Trace  # only a heartbeat may leave none
 
@@ -257,6 +278,24 @@ def _quotes(message: InboundMessage) -> Layer | None:
     from harness.quotes import quotes_of  # most messages bring nothing along
 
     return quotes_of(message)
+
+
+def _chat(message: InboundMessage) -> OwnChat:
+    return OwnChat(
+        channel=message.channel,
+        chat=message.chat.id,
+        topic=message.topic,
+        message=message.message_id,
+        kind=message.chat.kind,
+    )
+
+
+def _told(run: "HeartbeatRun") -> OwnChat | None:
+    """The chat that a heartbeat may write to."""
+    if run.target is None:
+        return None
+    kind = ChatKind.GROUP if run.shared else ChatKind.DIRECT
+    return OwnChat(channel=run.target.channel, chat=run.target.chat, kind=kind)
 
 
 def _carried(gathered: Gathered, held: Held) -> Carried:

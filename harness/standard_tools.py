@@ -1,15 +1,19 @@
-"""The gateway's own tools for an agent: the memory, the answer of a heartbeat, and a plan."""
+"""The gateway's own tools for an agent: the memory, the answer of a heartbeat, messages and a plan."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from harness.heartbeat.wording import RESPONSE_TOOL
 from harness.memory.index import MemoryIndex
 from harness.memory.tools import memory_tools
 from harness.plan_tool import NAME as PLAN
 from harness.plan_tool import PLAN_TOOL, offers_plan
+from harness.replies.mode import MESSAGE_TOOL
 from harness.settings.agent import AgentSettings
 from harness.toolbox import ToolTurn
 from harness.tools import Tool
+
+if TYPE_CHECKING:
+    from harness.message_tool.tool import Messaging
 
 NAMES: Final = frozenset({"memory_search", "memory_get", RESPONSE_TOOL})
 """Those that every agent has."""
@@ -34,6 +38,7 @@ class StandardTools:
         index: Where its notes are indexed.
         context_tokens: The size of the model's context, or None.
         model: The model that is used, as provider/id; None for the configured one.
+        messaging: The way to the chats; None for an agent that speaks nowhere but in its answers.
     """
 
     def __init__(
@@ -43,9 +48,16 @@ class StandardTools:
         *,
         context_tokens: int | None = None,
         model: str | None = None,
+        messaging: "Messaging | None" = None,
     ) -> None:
         self._settings = settings
         self._names = standard_names(settings, model)
+        self._messages = None
+        if messaging is not None:
+            from harness.message_tool.tool import MessageTool  # an agent without an outbox needs none
+
+            self._messages = MessageTool(messaging, settings)
+            self._names |= {MESSAGE_TOOL}
         self._index = index
         self._context_tokens = context_tokens
 
@@ -64,4 +76,5 @@ class StandardTools:
             context_tokens=self._context_tokens,
         )
         plan = (PLAN_TOOL,) if PLAN in self._names else ()
-        return (*memory, turn.responder.tool, *plan)
+        message = () if self._messages is None else (self._messages.for_turn(turn),)
+        return (*memory, turn.responder.tool, *message, *plan)

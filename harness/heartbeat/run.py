@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.heartbeat.convention import Ack
 from harness.heartbeat.heartbeat_file import is_effectively_empty
 from harness.heartbeat.poll import CommitmentsPoll, Poll, PollText, render_poll
-from harness.heartbeat.target import Place
+from harness.heartbeat.target import Place, Target
 from harness.heartbeat.wording import heartbeat_pointer
 from harness.settings.heartbeat import HeartbeatSettings
 
@@ -31,6 +31,8 @@ class HeartbeatRun:
     """Others than the owner hear what it says: it may know nothing of the memory, nor of what the owner said."""
     seconds: float | None = None
     """How long it may take; None for the backend's own limit."""
+    target: Target | None = None
+    """The chat that it may write to by itself; None for none."""
 
 
 def isolated_key(session_key: str) -> str:
@@ -70,7 +72,16 @@ def plan_run(
         commitments_only=isinstance(poll, CommitmentsPoll),
         shared=place.shared,
         seconds=settings.timeout_seconds,
+        target=_told(settings, place),
     )
+
+
+def _told(settings: HeartbeatSettings, place: Place) -> Target | None:
+    """The chat that an alert could go to."""
+    target = place.target
+    if target is None or not place.tells:
+        return None
+    return target if settings.direct_allowed or target.direct is False else None
 
 
 def pointer_for(path: str, text: str | None) -> str | None:

@@ -268,6 +268,8 @@ class HeartbeatRunner(Generic[TurnT]):
             quote_context=not self._agent.gatherer.habits.points_to_heartbeat_file,
             time_lines=time_lines(now, settings.time.zone, clock=settings.time.clock),
         )
+        if run.target is not None and not visibility_at(settings, run.target).show_alerts:
+            run = replace(run, target=None)
         self._notice("convention", (REWRITTEN,) if run.poll.rewritten else ())
         # Before it runs: a gateway that dies in the middle must not begin it over and over.
         await self._remember((await self._loaded()).started(now))

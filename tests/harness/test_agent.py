@@ -31,7 +31,7 @@ from harness.plain import in_workspace, plain_settings
 from harness.settings.excerpts import ExcerptLimits
 from harness.settings.files import ContextInjection, FileLimits, FileSettings, WarningMode
 from harness.store.held_file import HeldFile
-from harness.toolbox import ToolTurn
+from harness.toolbox import OwnChat, ToolTurn
 from harness.tools import Tool
 from harness.turns import Outcome, Trigger, TurnEvent, TurnRequest, TurnResult
 from harness.workspace.filters import ALREADY_SENT
@@ -604,4 +604,41 @@ def test_a_memory_that_cannot_be_written_is_told_and_costs_nothing(
     HeldFile(tmp_path / "nowhere").keep({"a": Held(compacted=True)})
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         f"{tmp_path}/nowhere/conversations.json cannot be written"
+    ]
+
+
+class Turns:
+    """A toolbox that remembers the turns that it was asked for."""
+
+    names = frozenset[str]()
+
+    def __init__(self) -> None:
+        self.turns: list[ToolTurn] = []
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        self.turns.append(turn)
+        return ()
+
+
+async def test_a_turns_tools_know_its_chat_and_whether_the_owner_alone_caused_it(tmp_path: Path) -> None:
+    toolbox = Turns()
+    agent = Agent(Recording(), gatherer(tmp_path), owners=frozenset({"7"}), toolbox=toolbox)
+    group = replace(MESSAGE, chat=Chat(ChatKind.GROUP, "-9"), topic="3")
+    other = replace(MESSAGE, chat=Chat(ChatKind.DIRECT, "8"), sender=Sender("8", "Ines"))
+    for message in (MESSAGE, group, other):
+        await agent.receive(message)
+    await agent.scheduled("Count.", session_key="agent:main:cron:count", key="job:1")
+
+    owners = OwnChat(channel="telegram", chat="7", message="9")
+    assert [(turn.key, turn.session_key, turn.trigger, turn.owned, turn.chat) for turn in toolbox.turns] == [
+        ("telegram:7:9", "agent:main:telegram:direct:7", Trigger.CHAT, True, owners),
+        (
+            "telegram:-9:9",
+            group.session_key("main"),
+            Trigger.CHAT,
+            False,
+            replace(owners, chat="-9", topic="3", kind=ChatKind.GROUP),
+        ),
+        ("telegram:8:9", "agent:main:telegram:direct:8:other", Trigger.CHAT, False, replace(owners, chat="8")),
+        ("job:1", "agent:main:cron:count", Trigger.CRON, True, None),
     ]

@@ -9,9 +9,11 @@ import pytest
 from harness.heartbeat.response import HeartbeatResponder
 from harness.memory.access import Open
 from harness.memory.index import MemoryIndex
+from harness.message_tool.tool import Messaging
 from harness.plain import plain_settings
 from harness.settings.agent import AgentSettings, ModelSettings, ToolSettings
 from harness.standard_tools import StandardTools
+from harness.testing.outbox import RecordingOutbox
 from harness.toolbox import ToolTurn
 
 ALWAYS = {"memory_search", "memory_get", "heartbeat_respond"}
@@ -46,3 +48,9 @@ def test_a_plan_is_a_tool_of_the_agent_where_it_is_offered(
         turn = ToolTurn(access=Open(), responder=HeartbeatResponder(active=active))
         assert {tool.name for tool in toolbox.for_turn(turn)} == toolbox.names
     assert toolbox.names == (ALWAYS | {"update_plan"} if offered else ALWAYS)
+
+
+def test_messages_are_a_tool_of_an_agent_that_has_a_way_to_the_chats(index: MemoryIndex, tmp_path: Path) -> None:
+    toolbox = StandardTools(plain_settings(tmp_path), index, messaging=Messaging(outbox=RecordingOutbox()))
+    turn = ToolTurn(access=Open(), responder=HeartbeatResponder(active=False))
+    assert {tool.name for tool in toolbox.for_turn(turn)} == toolbox.names == ALWAYS | {"message"}

@@ -42,11 +42,12 @@ from harness.heartbeat import (
 from harness.heartbeat.outcome import ALL_QUIET
 from harness.heartbeat.runner import REWRITTEN, SOON
 from harness.heartbeat.wording import KEEP_INSIDE, TELL_OWNER
+from harness.inbound import ChatKind
 from harness.json_value import Json
 from harness.layers import Composition, LayerName
 from harness.plain import plain_settings
 from harness.store.transcript import Occasion, Spoken
-from harness.toolbox import Toolbox, ToolTurn
+from harness.toolbox import OwnChat, Toolbox, ToolTurn
 from harness.tools import Tool
 from harness.turns import EndedBy, Notice, Outcome, Reasoning, ToolFinished, Trigger, TurnEvent, TurnRequest, TurnResult
 from tests.support.untouched import Untouched
@@ -231,6 +232,17 @@ class Stage:
         if isinstance(self.refusal, StoreError):
             raise self.refusal
         self.mirrored.append((session_key, spoken))
+
+
+class Noted(OneTool):
+    """Remembers the turns that it was asked for."""
+
+    def __init__(self) -> None:
+        self.turns: list[ToolTurn] = []
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        self.turns.append(turn)
+        return super().for_turn(turn)
 
 
 def of(kind: type[Any], events: Iterable[HeartbeatEvent]) -> list[Any]:
@@ -712,3 +724,25 @@ async def test_tasks_that_were_not_asked_about_stay_due(tmp_path: Path) -> None:
     stage.runner.wake()
     await stage.runner.attempt()
     assert stage.tasks_run() == ["vents"]
+
+
+@pytest.mark.parametrize(
+    ("how", "chat"),
+    [
+        ({}, OwnChat(channel="telegram", chat="7")),
+        ({"target": replace(CHAT, direct=False)}, OwnChat(channel="telegram", chat="7", kind=ChatKind.GROUP)),
+        ({"target": None}, None),
+        ({"direct_allowed": False}, None),
+        ({"visibility": Visibility(show_alerts=False)}, None),
+    ],
+)
+async def test_a_heartbeat_writes_by_itself_only_where_it_could_be_told(
+    tmp_path: Path, how: dict[str, Any], chat: OwnChat | None
+) -> None:
+    toolbox = Noted()
+    stage = Stage(tmp_path, toolbox=toolbox, **how)
+    await stage.run(EVERY)
+    shared = chat is not None and chat.kind is ChatKind.GROUP
+    assert [(turn.trigger, turn.chat, turn.owned) for turn in toolbox.turns] == [
+        (Trigger.HEARTBEAT, chat, not shared)
+    ]  # fmt: skip

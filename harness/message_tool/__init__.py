@@ -1,0 +1,1 @@
+"""`message`: the tool by which an agent speaks in chats besides answering."""
