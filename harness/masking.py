@@ -6,6 +6,8 @@ Pure. Used on everything of a server's stderr that we keep, on recorded requests
 import re
 from collections.abc import Iterable
 
+from harness.lean_values import dataclass
+
 MASK = "***"
 
 _PATTERNS = re.compile(
@@ -33,20 +35,30 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
     return masked(text, secrets)[0]
 
 
-def masked(text: str, secrets: Iterable[str] = ()) -> tuple[str, list[str]]:
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What stands behind asterisks."""
+
+    text: str
+    in_address: bool = False
+    """Whether it is the part of an address that says who somebody is, and no word by itself."""
+
+
+def masked(text: str, secrets: Iterable[str] = ()) -> tuple[str, list[Hidden]]:
     """Mask a text as `mask` does; gives also what is hidden by it."""
-    hidden: list[str] = []
+    hidden: list[Hidden] = []
     for secret in sorted(secrets, key=len, reverse=True):  # one may begin another
         if len(secret) >= _SHORTEST_SECRET and secret in text:
-            hidden += [secret] * text.count(secret)
+            hidden += [Hidden(secret)] * text.count(secret)
             text = text.replace(secret, MASK)
 
     def named(found: re.Match[str]) -> str:
-        hidden.append(found[3])
+        hidden.append(Hidden(found[3]))
         return f"{found[1]}{found[2]}{MASK}"
 
     def whole(found: re.Match[str]) -> str:
-        hidden.append(found[0])
+        before, after = found.string[: found.start()], found.string[found.end() :]
+        hidden.append(Hidden(found[0], in_address=before.endswith("://") and after.startswith("@")))
         return MASK
 
     return _PATTERNS.sub(whole, _BEARER.sub(named, text)), hidden

@@ -1,5 +1,8 @@
 """The places for the turns of a gateway, for who has to wait for one; see `turn_order`."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 import anyio
 
 from harness.turn_order import Place, TurnOrder
@@ -21,3 +24,12 @@ class TurnLimit(TurnOrder):
         except BaseException:
             self.leave(place)
             raise
+
+    @contextmanager
+    def lent(self, place: Place) -> Generator[None]:
+        """Let others have the place of a turn for as long as the block lasts, which waits for a person."""
+        self.lend(place)
+        try:
+            yield
+        finally:
+            self.take_back(place)

@@ -26,12 +26,14 @@ class Place:
         attended: Whether a person waits for it.
     """
 
-    __slots__ = ("attended", "held", "on_turn")
+    __slots__ = ("attended", "held", "lent", "on_turn")
 
     def __init__(self, attended: bool) -> None:
         self.attended = attended
         self.held = False
         """Whether it runs."""
+        self.lent = 0
+        """For how many answers of persons it waits, while others have its place."""
         self.on_turn: Callable[[], object] | None = None
         """To be called when it may begin."""
 
@@ -78,6 +80,8 @@ class TurnOrder:
     def leave(self, place: Place) -> None:
         """Give a place back, or leave the line; twice is harmless."""
         if place.held:
+            place.lent = min(place.lent, 1)
+            self.take_back(place)
             place.held = False
             self.running -= 1
             self._unattended -= not place.attended
@@ -85,6 +89,25 @@ class TurnOrder:
             line.remove(place)
         if self._people or self._others:
             self._let_in()
+
+    def lend(self, place: Place) -> None:
+        """Let others have the place of a turn that waits for a person, until it is taken back as often."""
+        if not place.held:
+            return
+        place.lent += 1
+        if place.lent == 1:
+            self.running -= 1
+            self._unattended -= not place.attended
+            self._let_in()
+
+    def take_back(self, place: Place) -> None:
+        """The turn goes on at once, also where its place is taken by now: one more runs then than there are places."""
+        if not place.held or not place.lent:
+            return
+        place.lent -= 1
+        if not place.lent:
+            self.running += 1
+            self._unattended += not place.attended
 
     def _has_room(self, *, attended: bool) -> bool:
         if self.running >= self.most:

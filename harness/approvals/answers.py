@@ -3,15 +3,10 @@
 Pure. As in the original (harness reference, 6.5), but that words that do not fit are told of, and not taken as none.
 """
 
-import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 from harness.asks import Question
 from harness.lean_values import dataclass
-
-_KEYED: Final = re.compile(r"\s*(?P<key>[^:=]+?)\s*(?:[:=]|\s-\s)\s*(?P<words>.*\S)\s*")
-_DASHED: Final = re.compile(r"\s*(?P<key>.+?)\s+-\s+(?P<words>.*\S)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,8 @@ def _wanted(question: Question) -> str:
 
 
 def _by_line(questions: Sequence[Question], text: str) -> dict[str, str]:
-    lines = [line for line in text.splitlines() if line.strip()]
+    """The words for each question: by its name before them, or else line by line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     names: dict[str, str] = {}
     for number, each in enumerate(questions, 1):
         for name in (str(number), each.id, each.header, each.text):
@@ -60,14 +56,22 @@ def _by_line(questions: Sequence[Question], text: str) -> dict[str, str]:
     names.pop("", None)
     given: dict[str, str] = {}
     for line in lines:
-        for pattern in (_KEYED, _DASHED):
-            found = pattern.fullmatch(line)
-            if found is not None and (key := names.get(found["key"].casefold())) is not None:
-                given.setdefault(key, found["words"])
+        for name, words in _parted(line):
+            if (key := names.get(name.casefold())) is not None:
+                given.setdefault(key, words)
                 break
     if not given and len(lines) == len(questions):
-        return {each.id: line.strip() for each, line in zip(questions, lines, strict=True)}
+        return {each.id: line for each, line in zip(questions, lines, strict=True)}
     return given
+
+
+def _parted(line: str) -> Iterator[tuple[str, str]]:
+    """What may be a name, and the words after it."""
+    for at, sign in enumerate(line):
+        name, words = line[:at].strip(), line[at + 1 :].strip()
+        is_dash = sign == "-" and line[at - 1 : at].isspace() and line[at + 1 : at + 2].isspace()
+        if name and (sign in ":=" or is_dash or (sign in ".)" and name.isdecimal())):
+            yield name, words
 
 
 def _fitting(question: Question, words: str) -> str:

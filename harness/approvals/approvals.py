@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from hmac import compare_digest
@@ -27,6 +27,7 @@ from harness.approvals.policy import ruled
 from harness.approvals.posting import CardPosting
 from harness.asks import Answer, Ask, Asker, QuestionAsked, Verdict
 from harness.delivery.outbox import Outbox, Outgoing
+from harness.errors import THE_LOG
 from harness.inbound import ChatKind, InboundMessage
 from harness.lean_values import dataclass
 from harness.settings.approvals import ApprovalSettings
@@ -91,11 +92,12 @@ class Approvals:
         clock: Clock,
         now: Callable[[], float],
         random_bytes: Callable[[int], bytes],
+        secrets: Collection[str],
     ) -> None:
+        self._secrets = secrets
         self._asked = asked
         self._posting = posting
         self._settings = settings
-        self._group = group
         self._now = now
         self._random_bytes = random_bytes
         self._once = Once()
@@ -125,6 +127,13 @@ class Approvals:
             ask: The ask.
             where: The chat; None for the one in which it was asked before.
         """
+        try:
+            return await self._ask_in(ask, where)
+        except Exception:
+            logger.exception("%s could not be asked", ask.identity)
+            return Answer(Verdict.DECLINE, why=f"The gateway could not ask, so the answer was no; {THE_LOG}.")
+
+    async def _ask_in(self, ask: Ask, where: Where | None) -> Answer:
         pending = await self._known(ask)
         if pending is None:
             where = where or self._anew.get(ask.identity)
@@ -149,6 +158,11 @@ class Approvals:
             await pending.done.wait()
             self._asks.forget(pending)
             await self._asks.keep(self._asked.forget_answer(identity))
+
+    async def withdraw_all(self, thread: str, why: str) -> None:
+        """Nobody needs any answer of a conversation of a backend any more, as one sentence says: it is gone, say."""
+        for identity in self._asks.open_in(thread):
+            await self.withdraw(identity, why)
 
     async def recover(self) -> None:
         """Take over what an earlier process left open; `open_approvals` calls this."""
@@ -175,7 +189,7 @@ class Approvals:
                 who = f'"{where.channel}:{where.sender}"' if where.direct else "the id of an owner"
                 key = f"ask-enable:{where.channel}:{where.chat}:{where.message_id}"
                 hint = _addressed(where, key, HOW_TO_ENABLE.format(who=who))
-                self._group.start_soon(self._posting.send, hint)
+                self._asks.spawn(self._posting.send, hint)
             return Answer(Verdict.DECLINE, why=NOBODY)
         if where.direct and not self._settings.is_owner(where.channel, where.sender):
             return Answer(Verdict.DECLINE, why=NOT_HERE)
@@ -184,7 +198,7 @@ class Approvals:
     async def _open(self, ask: Ask, where: Where) -> Pending:
         handle, seconds = new_handle(self._random_bytes), self._settings.seconds
         questions = ask.what.questions if isinstance(ask.what, QuestionAsked) else ()
-        shape = Shape(body_of(ask.what, where.channel), questions)
+        shape = Shape(body_of(ask.what, where.channel, self._secrets), questions)
         parked = Parked(
             identity=ask.identity,
             handle=digest_of_handle(handle),
@@ -216,6 +230,7 @@ async def open_approvals(
     now: Callable[[], float] = time.time,
     random_bytes: Callable[[int], bytes] = os.urandom,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    secrets: Collection[str] = (),
 ) -> AsyncGenerator[Approvals]:
     """Ask the owners of an agent for as long as the block lasts, which is around that of its desk.
 
@@ -230,6 +245,7 @@ async def open_approvals(
         now: Unix seconds.
         random_bytes: Gives that many bytes that nobody can guess.
         sleep: Waits for a number of seconds.
+        secrets: Values that stand in no card.
     """
     settings = replace(settings, owners=(*settings.owners, *sorted(owners or ())))
     async with beside() as group:
@@ -241,6 +257,7 @@ async def open_approvals(
             clock=clock or asyncio.get_running_loop(),
             now=now,
             random_bytes=random_bytes,
+            secrets=secrets,
         )
         await approvals.recover()
         yield approvals

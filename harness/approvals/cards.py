@@ -4,7 +4,7 @@ Pure. What is decided on is shown whole, or how much of it is not, and then it c
 own word stands in a block or between signs that it cannot leave.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from harness.approvals.display import Shown, block, cut, exact, inline, plain
@@ -24,6 +24,10 @@ MOST_BUTTONS: Final = 8
 """Choices that have buttons; others are answered in words."""
 _LABEL: Final = 40
 """UTF-16 units of a button's label."""
+
+_LONGEST_FOLDER: Final = 200
+_LONGEST_REASON: Final = 200
+"""UTF-16 units as well."""
 
 _HEADS: Final = {
     ApprovalKind.COMMAND: "May I run this command?",
@@ -57,35 +61,37 @@ class Card:
     buttons: tuple[tuple[Button, ...], ...]
 
 
-def body_of(what: ApprovalAsked | QuestionAsked, channel: str) -> Body:
-    """Render what is asked, for a channel."""
+def body_of(what: ApprovalAsked | QuestionAsked, channel: str, secrets: Collection[str] = ()) -> Body:
+    """Render what is asked.
+
+    Args:
+        what: What is asked.
+        channel: The name of the channel that shows it.
+        secrets: Values that stand in no chat.
+    """
     room = LIMITS.get(channel, LIMIT) - _FRAME
-    return _question(what, room) if isinstance(what, QuestionAsked) else _approval(what, room)
+    return _question(what, room, secrets) if isinstance(what, QuestionAsked) else _approval(what, room, secrets)
 
 
-def _approval(what: ApprovalAsked, room: int) -> Body:
-    shown = cut(exact(what.text), room)
+def _approval(what: ApprovalAsked, room: int, secrets: Collection[str]) -> Body:
+    shown = cut(exact(what.text, secrets=secrets), room)
     whole = bool(shown.text.strip()) and not shown.missing
     lines = [_HEADS[what.kind]]
     if what.agent:
         lines.append("A helper of mine asks for it.")
     lines.append(block(shown.text) if shown.text.strip() else "It is not said what.")
     if what.cwd:
-        folder = exact(what.cwd, lines=False)
-        whole = whole and not folder.missing and utf16_units(folder.text) <= _LONGEST_FOLDER
-        lines.append(f"Folder: {inline(cut(folder, _LONGEST_FOLDER).text)}")
+        folder = cut(exact(what.cwd, lines=False, secrets=secrets), _LONGEST_FOLDER)
+        lines.append(f"Folder: {inline(folder.text)}")
+        whole = whole and not folder.missing
         shown = Shown(shown.text, shown.written_out + folder.written_out, shown.missing + folder.missing)
     lines += _remarks(shown, whole=whole)
-    if reason := plain(what.reason, _LONGEST_REASON).text:
+    if reason := plain(what.reason, _LONGEST_REASON, secrets=secrets).text:
         lines.append(f"Why, in the agent's own words, which nobody checked: {inline(reason)}")
     offers = {Verdict.DECLINE, Verdict.CANCEL} if whole else {Verdict.DECLINE}
     if whole:
         offers |= {Verdict.ALLOW, Verdict.ALLOW_ALWAYS} if what.always else {Verdict.ALLOW}
     return Body("\n".join(lines), frozenset(offers))
-
-
-_LONGEST_FOLDER: Final = 200
-_LONGEST_REASON: Final = 200
 
 
 def _remarks(shown: Shown, *, whole: bool) -> list[str]:
@@ -94,18 +100,18 @@ def _remarks(shown: Shown, *, whole: bool) -> list[str]:
         count = "One character is" if shown.written_out == 1 else f"{shown.written_out} characters are"
         lines.append(rf"{count} written out, as \x1b or \u202e for instance.")
     if shown.missing:
-        lines.append(f"{shown.missing} characters not shown.")
+        lines.append("One character not shown." if shown.missing == 1 else f"{shown.missing} characters not shown.")
     if not whole:
         lines.append("What is not shown whole can only be declined.")
     return lines
 
 
-def _question(what: QuestionAsked, room: int) -> Body:
+def _question(what: QuestionAsked, room: int, secrets: Collection[str]) -> Body:
     who = f"The tool server {inline(plain(what.asker, _LABEL).text)} asks:" if what.asker else "I have a question:"
     if what.agent:
         who = f"A helper of mine has a question.\n{who}" if what.asker else "A helper of mine has a question:"
     lines = [who]
-    said = [plain(what.text, room)] if what.text else []
+    said = [plain(what.text, room, secrets=secrets)] if what.text else []
     lines += [inline(each.text) for each in said]
     if what.address:
         address = exact(what.address, lines=False)

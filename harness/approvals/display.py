@@ -6,24 +6,27 @@ it is left out.
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
 from harness.lean_values import dataclass
-from harness.masking import masked
+from harness.masking import Hidden, masked
 from harness.units import utf16_units
 from harness.workspace.boundaries import head
 
 _ANSI: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # titles, addresses and the like
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # titles, addresses and the like
     r"|\x1b[ -/]*[0-~]"
 )
 _NO_INK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Printable, and drawn as nothing."""
 _FENCE: Final = "```"
 _TICKS: Final = re.compile("`{3,}")
-_HARMLESS: Final = re.compile(r"[A-Za-z0-9._~+/=:%-]*")
-"""What may be hidden as a secret without keeping from anybody what a command does: a shell makes words of it alone."""
+_TOKEN: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9._+=:%-]{16,}")
+_IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9._~+=:%-]*")
+"""What may be hidden without keeping from anybody what a command does: nothing that a shell acts on, or a person would
+take for a command."""
 LONGEST_WORDS: Final = 400
 """UTF-16 units of a line of somebody's words."""
 
@@ -48,22 +51,27 @@ def _is_selector(character: str) -> bool:
     return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
 
 
-def exact(text: str, *, lines: bool = True) -> Shown:
+def exact(text: str, *, lines: bool = True, secrets: Iterable[str] = ()) -> Shown:
     """A text of which every character counts, with its secrets masked.
 
     Args:
         text: The text.
         lines: Whether it may have several lines; else a line end is written out too.
+        secrets: Values that are masked as well.
     """
-    kept, hidden = masked(text)
+    kept, hidden = masked(text, secrets)
     ends = {at for found in _TICKS.finditer(kept) for at in range(*found.span())}
     out = [
         each if at not in ends and (is_seen(each) or (lines and each in "\n\t")) else _written(each)
         for at, each in enumerate(kept)
     ]
     written_out = sum(len(each) > 1 for each in out)
-    missing = sum(len(each) for each in hidden if not _HARMLESS.fullmatch(each))
+    missing = sum(len(each.text) for each in hidden if not _may_be_hidden(each))
     return Shown("".join(out), written_out, missing)
+
+
+def _may_be_hidden(hidden: Hidden) -> bool:
+    return (_IN_ADDRESS if hidden.in_address else _TOKEN).fullmatch(hidden.text) is not None
 
 
 def _written(character: str) -> str:
@@ -72,16 +80,17 @@ def _written(character: str) -> str:
     return short or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
-def plain(text: str, limit: int = LONGEST_WORDS) -> Shown:
+def plain(text: str, limit: int = LONGEST_WORDS, *, secrets: Iterable[str] = ()) -> Shown:
     """Words as one line, of which what cannot be seen is dropped, with their secrets masked.
 
     Args:
         text: The words.
         limit: The most UTF-16 units of them.
+        secrets: Values that are masked as well.
     """
     spaced = "".join(" " if _is_space(each) else each for each in _ANSI.sub("", text))
     seen = "".join(filter(is_seen, spaced))
-    line = masked(" ".join(seen.split()))[0]
+    line = masked(" ".join(seen.split()), secrets)[0]
     kept = head(line, limit)
     return Shown(kept if kept == line else f"{kept} […]", missing=len(line) - len(kept))
 

@@ -82,7 +82,7 @@ class Hearing:
         if not self._is_owner(message):
             where = (message.channel, message.chat.id, message.sender.id)
             logger.warning("in %s %s, %s tried to answer what only an owner may", *where)
-            if self._once.first("refused", said.handle, *where):
+            if self._once.first("refused", *where):
                 await self._reply(message, NOT_OWNER)
             return
         if not said.handle:

@@ -7,7 +7,7 @@ whoever waits hears of it.
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVarTuple
 
 import anyio.abc
 
@@ -26,6 +26,7 @@ LOST_CARD: Final = "Expired with the restart."
 MOST_KEPT: Final = 1_000
 """Answers that a backend may ask for once more."""
 
+Arguments = TypeVarTuple("Arguments")
 logger = logging.getLogger(__name__)
 
 
@@ -67,6 +68,10 @@ class OpenAsks:
         """The ask with a digest of a handle."""
         return held_by(self._by_handle, digest)
 
+    def open_in(self, thread: str) -> list[str]:
+        """What a conversation of a backend asks, by identity."""
+        return [identity for identity, each in self._held.items() if each.parked.thread == thread]
+
     def answered_by(self, channel: str, chat: str, sent_as: str) -> Pending | None:
         """The ask whose card a message answers that was written in its chat."""
         place = (channel, chat, sent_as)
@@ -77,7 +82,7 @@ class OpenAsks:
         """Keep an ask, and send its card."""
         self._hold(pending, seconds)
         await self.keep(self._asked.park(pending.parked))
-        self._group.start_soon(self._post, pending, card)
+        self.spawn(self._post, pending, card)
 
     def end(self, pending: Pending, answer: Answer, state: AskState, told: str, *, again: bool = True) -> bool:
         """Settle an ask; tells whether it was open.
@@ -94,7 +99,7 @@ class OpenAsks:
         pending.answer, pending.told = answer, told
         if pending.timer is not None:
             pending.timer.cancel()
-        self._group.start_soon(self._close, pending, state, again and pending.parked.outlives)
+        self.spawn(self._close, pending, state, again and pending.parked.outlives)
         return True
 
     def forget(self, pending: Pending) -> None:
@@ -128,7 +133,7 @@ class OpenAsks:
         for each in lost:
             shape = shape_of(each.card)
             text = LOST_CARD if shape is None else ended(shape.body.text, LOST_CARD)
-            self._group.start_soon(self._edit, each, text)
+            self.spawn(self._edit, each, text)
         return [each for each in kept if not self._adopted(each)]
 
     def _adopted(self, parked: Parked) -> bool:
@@ -200,6 +205,18 @@ class OpenAsks:
             await write
         except StoreError as error:
             logger.warning("%s", error)
+        except Exception:  # whatever it is, whoever waits for the step goes on
+            logger.exception("a step of an ask was not written down")
+
+    def spawn(self, do: Callable[[*Arguments], Awaitable[object]], *arguments: *Arguments) -> None:
+        """Do something in a task of its own. Its error ends nothing else."""
+        self._group.start_soon(self._guarded, do, arguments)
+
+    async def _guarded(self, do: Callable[[*Arguments], Awaitable[object]], arguments: tuple[*Arguments]) -> None:
+        try:
+            await do(*arguments)
+        except Exception:
+            logger.exception("something about an ask failed")
 
 
 def card_key(parked: Parked) -> str:

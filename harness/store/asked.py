@@ -86,10 +86,12 @@ class Asked:
 
     Args:
         database: The store, see `Bindings.database`.
+        kept: See `KEPT`.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, kept: int = KEPT) -> None:
         self._database = database
+        self._kept = kept
         self._owner = uuid4().hex
         """What tells the rows of this process from those of one that is gone."""
         self._settled = 0
@@ -199,7 +201,7 @@ class Asked:
         self._settled += 1
         if self._settled >= PRUNE_EVERY:
             self._settled = 0
-            await self._database.run_small(lambda connection: connection.execute(_PRUNE, (KEPT,)))
+            await self._database.run_small(lambda connection: connection.execute(_PRUNE, (self._kept,)))
 
 
 def _clean(row: tuple[object, ...]) -> tuple[object, ...]:

@@ -46,6 +46,7 @@ READ: Final = {
     "plugins.allow": (f"{RULES}skill_rules.py", "only=name_filter(written.allow)"),
     "plugins.entries.*.enabled": (f"{RULES}skill_rules.py", "plugin.enabled"),
     "plugins.entries.*.config": (f"{RULES}replies.py", "plugin.config"),
+    "tools.exec.allow": (f"{RULES}resolve.py", "for each in written.allow"),
     "skills.entries.*.enabled": (f"{RULES}skill_rules.py", "skill.enabled"),
     "skills.entries.*.config": (f"{RULES}skill_rules.py", "config=config.effective"),
     "skills.limits.maxSkillsPromptChars": (f"{RULES}skill_rules.py", "values.skills.limits"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.masking import MASK, mask
+from harness.masking import MASK, Hidden, mask, masked
 
 LETTERS = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 TELEGRAM = "123456789:" + LETTERS[:35]
@@ -108,3 +108,15 @@ def test_masking_again_changes_nothing(text: str, secrets: list[str]) -> None:
     once = mask(text)
     assert mask(once) == once
     mask(text, secrets)  # whatever the values are, it does not raise
+
+
+def test_what_is_hidden_can_be_looked_at() -> None:
+    text = "https://pell:hunter-two@example.org basic abcdef12 and pass-word and pass-word"
+    assert masked(text, ["pass-word"]) == (
+        "https://***@example.org basic *** and *** and ***",
+        [
+            *[Hidden("pass-word")] * 2,
+            Hidden("abcdef12"),
+            Hidden("pell:hunter-two", in_address=True),
+        ],
+    )

@@ -179,3 +179,29 @@ def test_a_limit_is_at_least_one() -> None:
     with pytest.raises(AttributeError):
         Place(True).nothing = 1  # type: ignore[attr-defined]
     assert TurnLimit(-3).most == 1
+
+
+def test_a_turn_that_waits_for_a_person_holds_nobody_up_and_then_goes_on_at_once() -> None:
+    limit = TurnLimit(1)
+    first, second, third = (limit.come(attended=True) for _ in range(3))
+    with limit.lent(first):
+        with limit.lent(first):  # it waits for two answers
+            assert (second.held, third.held, limit.running) == (True, False, 1)
+        assert limit.running == 1
+    assert limit.running == 2
+    limit.leave(second)
+    assert (third.held, limit.running) == (False, 1)
+    limit.leave(first)
+    assert (third.held, limit.running) == (True, 1)
+
+
+def test_a_turn_that_ends_while_it_waits_for_a_person_leaves_no_place_behind() -> None:
+    limit = TurnLimit(2)
+    first = limit.come(attended=False)
+    with limit.lent(first), limit.lent(first):
+        limit.leave(first)
+        assert limit.running == 0
+    assert limit.running == 0
+    with limit.lent(first):  # it has no place any more
+        assert limit.running == 0
+    assert [limit.come(attended=False).held for _ in range(2)] == [True, False]

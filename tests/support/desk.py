@@ -229,6 +229,7 @@ async def house(
     asks: ApprovalSettings | None = None,
     random_bytes: Callable[[int], bytes] = os.urandom,
     now: Callable[[], float] = time.time,
+    secrets: tuple[str, ...] = (),
 ) -> AsyncGenerator[House]:
     """A desk whose workspace and store are in a folder."""
     harness, by_hand = harness or PlayedHarness(), HandClock()
@@ -248,6 +249,7 @@ async def house(
                 now=now,
                 random_bytes=random_bytes,
                 sleep=_at_once,
+                secrets=secrets,
             ) as approvals,
             open_desk(
                 *(agent, deliveries, courier),

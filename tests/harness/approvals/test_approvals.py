@@ -1,6 +1,7 @@
 """An ask has one answer: of an owner, in its chat, in time, or no."""
 
 import logging
+import sqlite3
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,21 @@ from typing import Any, Never
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import pytest
 
+from harness.agent import Agent
 from harness.approvals.approvals import HOW_TO_ENABLE, NO_CHAT, NOBODY, NOT_HERE
-from harness.approvals.hearing import LOST, NO_LEAVE, NO_QUESTION, NOT_ALWAYS, NOT_OWNER, ONLY_DECLINED, UNKNOWN
+from harness.approvals.hearing import (
+    LOST,
+    NO_LEAVE,
+    NO_QUESTION,
+    NOT_ALWAYS,
+    NOT_OWNER,
+    ONLY_DECLINED,
+    STORE_FAILS,
+    UNKNOWN,
+)
 from harness.approvals.policy import NEVER_ASKED
 from harness.approvals.said import EDITED, USAGE
 from harness.asks import (
@@ -29,10 +41,15 @@ from harness.asks import (
 )
 from harness.delivery.outbox import Abilities, NotSentError, Outgoing
 from harness.desk.desk import Receipt
+from harness.errors import THE_LOG, StoreError
+from harness.gather import Gatherer
+from harness.habits import Habits
 from harness.inbound import InboundMessage, Quoted, Relation
+from harness.plain import plain_settings
 from harness.settings.approvals import ApprovalSettings, Asking
+from harness.store.database import Database
 from harness.testing.outbox import RecordingOutbox
-from tests.support.desk import LIMIT, House, house, message, until
+from tests.support.desk import LIMIT, House, PlayedHarness, house, message, until
 
 OWNERS = ApprovalSettings(owners=("7",))
 COMMAND = ApprovalAsked("1", "i9", ApprovalKind.COMMAND, "rm -r build", "to begin anew", "/w", script="rm -r build")
@@ -145,9 +162,8 @@ async def room(
     now: Callable[[], float] = Wall(),  # noqa: B008 - never moved
     seed: str = "first",
 ) -> AsyncGenerator[Room]:
-    random = Randomness(seed)
     async with (
-        house(folder, asks=settings, outbox=outbox, random_bytes=random, now=now) as at,
+        house(folder, asks=settings, outbox=outbox, random_bytes=Randomness(seed), now=now) as at,
         anyio.create_task_group() as group,
     ):
         yield Room(at, group)
@@ -620,3 +636,128 @@ async def test_whoever_stops_waiting_leaves_the_ask_open_for_whoever_asks_again(
         await at.rest()
         assert await at.ask(asker, ask(outlives=True)).get() == Answer(Verdict.ALLOW)
         assert len(at.texts) == 1
+
+
+async def test_a_card_that_was_not_sent_before_the_restart_is_sent_when_it_is_asked_again(tmp_path: Path) -> None:
+    class Away(RecordingOutbox):
+        async def send(self, outgoing: Outgoing) -> str:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    async with room(tmp_path, outbox=Away()) as at:
+        async with anyio.create_task_group() as group:
+            group.start_soon((await at.asker()).ask, ask(outlives=True))
+            await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        (parked,) = rows(tmp_path, "SELECT state, sent_as FROM asked")
+    assert parked == ("open", "")
+    async with room(tmp_path, seed="second") as at:
+        asked = at.ask(at.house.approvals, ask(outlives=True))
+        card = await at.card()
+        assert card.chat == "7"
+        await at.press(data(card)["Allow once"])
+        assert await asked.get() == Answer(Verdict.ALLOW)
+
+
+async def test_the_same_request_that_asks_for_something_else_is_a_new_ask(tmp_path: Path) -> None:
+    async with room(tmp_path) as at:
+        asker = await at.asker()
+        first = at.ask(asker)
+        name = handle(await at.card())
+        second = at.ask(asker, ask(replace(COMMAND, text="rm -r /", script="rm -r /")))
+        assert await first.get() == Answer(Verdict.DECLINE, why="something else is asked in its place.")
+        assert "rm -r /\n" in (await at.card(2)).text
+        await at.press(f"ask:{name}:once")
+        await until(lambda: len(at.texts) == 3)
+        over = "No longer needed: something else is asked in its place."
+        assert (at.texts[0], at.texts[2]) == (SHOWN + over, UNKNOWN)
+        assert second.answer is None
+
+
+async def test_all_that_a_conversation_asks_is_withdrawn_at_once(tmp_path: Path) -> None:
+    async with room(tmp_path) as at:
+        asker = await at.asker()
+        other = replace(ask(identity="3"), thread="another")
+        asked = [at.ask(asker, each) for each in (ask(identity="1"), ask(identity="2"), other)]
+        await at.card(3)
+        await at.house.approvals.withdraw_all("thread", "it is gone.")
+        gone = Answer(Verdict.DECLINE, why="it is gone.")
+        assert [await each.get() for each in asked[:2]] == [gone, gone]
+        assert asked[2].answer is None
+
+
+async def test_a_store_that_fails_keeps_nobody_from_asking_and_answering(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with room(tmp_path) as at:
+        asker = await at.asker()
+
+        async def fail(*arguments: object) -> Never:
+            raise StoreError("The disk is full.")
+
+        for name in ("run", "run_small"):
+            monkeypatch.setattr(Database, name, fail)
+        asked = at.ask(asker)
+        card = await at.card()
+        await at.press(data(card)["Allow once"])
+        assert await asked.get() == Answer(Verdict.ALLOW)
+        await at.press(data(card)["Allow once"])
+        await until(lambda: len(at.texts) == 2)
+        assert at.texts[1] == STORE_FAILS
+        monkeypatch.undo()
+
+
+async def test_what_goes_wrong_on_the_way_is_a_no(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with room(tmp_path) as at:
+        broken = replace(ask(), what=COLOUR)
+        object.__setattr__(broken, "what", None)
+        answer = await at.ask(await at.asker(), broken).get()
+        why = f"The gateway could not ask, so the answer was no; {THE_LOG}."
+        assert answer == Answer(Verdict.DECLINE, why=why)
+        assert "could not be asked" in caplog.text
+
+
+async def test_a_value_that_must_stand_in_no_chat_stands_in_no_card(tmp_path: Path) -> None:
+    async with house(tmp_path, asks=OWNERS, secrets=("hunter-two",)) as at:
+        await at.desk.receive(message(1))
+        asker = (await at.begun(1)).request.asker
+        assert asker is not None
+        async with anyio.create_task_group() as group:
+            group.start_soon(asker.ask, ask(replace(COMMAND, text="echo hunter-two", reason="hunter-two", cwd="")))
+            await until(lambda: bool(at.outbox.messages))
+            group.cancel_scope.cancel()
+        (text,) = at.outbox.texts()
+        assert "hunter-two" not in text
+        assert "echo ***\n```\n10 characters not shown." in text
+
+
+async def test_a_command_that_comes_twice_is_obeyed_once(tmp_path: Path) -> None:
+    async with room(tmp_path) as at:
+        asked = at.ask(await at.asker())
+        text = f"/deny {handle(await at.card())}"
+        receipts = [await at.house.desk.receive(message(2, text)) for _ in range(2)]
+        assert receipts == [Receipt.OBEYED, Receipt.TWICE]
+        assert await asked.get() == Answer(Verdict.DECLINE)
+        await at.rest()
+        assert at.texts == [f"{SHOWN}Declined by `Orrin`."]
+
+
+async def test_what_nobody_started_has_nobody_to_ask(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    harness = PlayedHarness()
+    agent = Agent(harness, Gatherer(plain_settings(tmp_path / "workspace", "main"), Habits()))
+    await agent.scheduled("Count.", session_key="job", key="job 1")
+    assert [each.request.asker for each in harness.turns] == [None]
+
+
+async def test_a_group_hears_how_owners_are_named_without_anybodys_id(tmp_path: Path) -> None:
+    async with room(tmp_path, ApprovalSettings()) as at:
+        asker = await at.asker(message(1, "clear up", chat="40", group=True))
+        assert (await at.ask(asker).get()).why == NOBODY
+        await at.rest()
+        assert at.texts == [HOW_TO_ENABLE.format(who="the id of an owner")]
+
+
+def rows(folder: Path, statement: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(folder / "store.sqlite") as connection:
+        return list(connection.execute(statement))

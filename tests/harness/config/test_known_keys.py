@@ -71,7 +71,10 @@ SECTION_14: dict[str, Json] = {
     "tools.fs.workspaceOnly": True,
     "tools.experimental.planTool": True,
     "tools.allow": ["read"],
+    "commands.ownerAllowFrom": ["telegram:7", 8],
     "tools.exec": {"ask": "always", "security": "allowlist"},
+    "tools.exec.allow": ["git status", ["ls", "-l"]],
+    "tools.exec.approvalTimeoutSeconds": 120,
     "tools.media.image.timeoutSeconds": 60,
     "tools.web.search": {
         "enabled": True,
@@ -179,6 +182,9 @@ def test_a_key_of_the_settings_tables_is_known_with_a_valid_value(machine: Surro
         ("skills.limits.maxSkillsPromptChars", -1),
         ("memory.citations", True),
         ("commands.ownerDisplay", "initials"),
+        ("commands.ownerAllowFrom", "7"),
+        ("tools.exec.ask", "sometimes"),
+        ("tools.exec.approvalTimeoutSeconds", 0),
     ],
 )
 def test_a_wrong_value_is_found(machine: Surroundings, place: str, value: Json) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.clock import Clock
-from harness.config import Surroundings, agent_ids, default_agent_id, read_config, resolve_agent
+from harness.config import Surroundings, agent_ids, default_agent_id, describe, read_config, resolve_agent
 from harness.settings import (
     AgentSettings,
     ContextInjection,
@@ -38,6 +38,7 @@ from harness.settings import (
     ToolSettings,
     WarningMode,
 )
+from harness.settings.approvals import ApprovalSettings, Asking
 
 HOME = Path("/home/ana")
 
@@ -492,3 +493,30 @@ def test_messages_are_queued_as_the_channel_or_else_all_of_them_say(
 ) -> None:
     """`messages.queue`; a value that means nothing is passed over."""
     assert settings_of(f"{{messages: {{queue: {text or '{}'}}}}}", machine).queue.of(channel) == rules
+
+
+def test_who_is_asked_and_what_needs_no_asking_is_configured(machine: Surroundings) -> None:
+    text = """{
+      commands: {ownerAllowFrom: ['telegram:7', 8, ' ']},
+      tools: {exec: {ask: 'off', allow: ['git status', ['ls', '-l', 'a b']], approvalTimeoutSeconds: 90}},
+    }"""
+    assert settings_of(text, machine).approvals == ApprovalSettings(
+        asking=Asking.NEVER,
+        allowed=(("git", "status"), ("ls", "-l", "a b")),
+        owners=("telegram:7", "8"),
+        seconds=90.0,
+    )
+
+
+def test_what_is_no_beginning_of_a_plain_command_allows_nothing(machine: Surroundings) -> None:
+    """An unknown word for asking is told of, and people are asked."""
+    config = read_config("{tools: {exec: {ask: 'sometimes', allow: ['git *', '', [], [''], 'ls']}}}", machine)
+    words = 'the first words of a plain command, such as "git status", or a list of them'
+    assert [describe(finding) for finding in config.findings] == [
+        *(
+            f"tools.exec.allow[{place}] is {found}, but must be {words}; this item is left out."
+            for place, found in enumerate(['"git *"', '""', "a list", "a list"])
+        ),
+        'tools.exec.ask is "sometimes", but must be "off", "on-miss" or "always"; it counts as not written.',
+    ]
+    assert resolve_agent(config, "main", machine).approvals == ApprovalSettings(allowed=(("ls",),))
