@@ -13,7 +13,9 @@ Pure:
     RUNNING  | its turn still runs, or the    | `Nothing`, for now
              | backend cannot be asked now    |
     RUNNING  | nobody knows                   | `Notice`
-    ANSWERED | (not asked)                    | `DeliverLate` with the texts that are left, if any
+    RUNNING  | the same two days later        | `Notice`: nobody waits for it any longer
+    ANSWERED | (not asked)                    | `DeliverLate` with the texts that are left, if any; `Nothing` once
+             |                                | that is hopeless
 
 A message that was being said into a turn, and that the turn does not have, is advised on alone, as if it waited.
 Nothing that may have begun runs a second time.
@@ -30,11 +32,21 @@ from harness.turns import TurnResult
 
 STALE: Final = 24 * 3600.0
 """Seconds after which a message that nobody began with is not run any more: by then it means something else."""
+LONGEST_TURN: Final = 48 * 3600.0
+"""Seconds after which a turn that still runs is not looked for any more: the whole turn's default limit (spec 5)."""
+MOST_ROUNDS: Final = 12
+"""How often an answer is offered to a channel that does not take it, each time for about a minute."""
+LEAST_TRIED: Final = 3600.0
+"""Seconds for which it is offered at least, however often the gateway is started meanwhile."""
 BROKE_OFF: Final = (
     "The gateway was restarted while it was at this; nobody can say how far it came, and it was not begun again."
 )
 """What a chat is told of a turn that may have done something, and left no answer."""
 TOO_OLD: Final = "The gateway was down when this came in; it is too old to be begun with now."
+STILL_RUNS: Final = (
+    "The gateway was restarted while it was at this, which runs still; nobody waits for its answer any longer."
+)
+"""What a chat is told of a turn that did not end on a backend that outlived the gateway."""
 NOT_KEPT: Final = "The gateway was restarted before it began with this; please send it again."
 
 
@@ -89,6 +101,8 @@ class DeliverLate:
     """With the places and the channel's ids that they have already."""
     conversation: str = ""
     turn: str = ""
+    rounds: int = 1
+    """How often they were offered, this time included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +152,17 @@ def parted(delivery: OpenDelivery, looked: Looked | None) -> list[OpenDelivery]:
     return [replace(delivery, inbound=rest, steered=steered), *alone] if rest else alone
 
 
+def is_hopeless(rounds: int, arrived_at: float, now: float) -> bool:
+    """Whether an answer that was offered so often is not offered again.
+
+    Args:
+        rounds: See `OpenDelivery.rounds`.
+        arrived_at: When its message came in, in Unix seconds.
+        now: The time.
+    """
+    return rounds >= MOST_ROUNDS and now - arrived_at >= LEAST_TRIED
+
+
 def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: float = STALE) -> Advice:
     """Say what to do about messages that were left open.
 
@@ -153,11 +178,15 @@ def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: fl
         case State.ADMITTED:
             return _run(delivery, now - stale)
         case State.RUNNING:
+            if found is Fate.RUNNING and now - delivery.inbound[-1].arrived_at >= LONGEST_TURN:
+                return Notice(STILL_RUNS)
             return _by_turn(delivery, found, now - stale)
         case State.ANSWERED:
             left = tuple(each for each in delivery.outbound if each.text and each.state is not Sending.SENT)
             if left:
-                return DeliverLate(left)
+                if is_hopeless(delivery.rounds, delivery.inbound[0].arrived_at, now):
+                    return Nothing(f"its answer was offered {delivery.rounds} times", Ending.UNDELIVERABLE)
+                return DeliverLate(left, rounds=delivery.rounds + 1)
             is_sent = any(each.state is Sending.SENT for each in delivery.outbound)
             return Nothing("everything was sent", Ending.SENT) if is_sent else Notice(BROKE_OFF)
         case State.SETTLED:

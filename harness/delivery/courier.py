@@ -13,18 +13,24 @@ from itertools import chain, repeat
 from typing import Final, TypeAlias
 
 import anyio
+import anyio.abc
 
+from harness.delivery.advice import is_hopeless
 from harness.delivery.outbox import Outbox
 from harness.delivery.posting import LONGEST_WAIT, GaveUpError, Place, Posting
 from harness.delivery.showing import Showing
 from harness.lean_values import dataclass
 from harness.replies.gate import Reply, Say, Silent, decide
-from harness.store.admitted import Ending, Inbound, Outbound
+from harness.store.admitted import Ending, Inbound, Outbound, Sending
 from harness.store.deliveries import Deliveries
 from harness.turns import EndedBy, Failure, Finished, RunningTurn, Trigger, TurnEvent, TurnResult
 
 WAITS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""Seconds between the tries to send a text; after the last one it waits for the next start."""
+"""Seconds between the tries to send a text; after the last one it is given up for now, and waits for a later round."""
+LATER: Final = (60.0, 300.0, 900.0, 3600.0)
+"""Seconds between two rounds of such tries, the last one repeated; how many there are says `advice.is_hopeless`."""
+MOST_LATER: Final = 1_000
+"""Answers that wait for a later round; more wait for the next start."""
 SEND_DEADLINE: Final = 30.0
 """Seconds for one call of the channel."""
 
@@ -56,6 +62,7 @@ class Courier:
         deadline: Seconds for one call of the channel.
         now: Seconds of a clock that only goes forward.
         sleep: Waits for a number of seconds.
+        wall: The time in Unix seconds.
     """
 
     def __init__(
@@ -68,12 +75,28 @@ class Courier:
         deadline: float = SEND_DEADLINE,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._deliveries = deliveries
-        self._outbox = outbox
         self._posting = Posting(deliveries, outbox, tell=tell, waits=waits, deadline=deadline, sleep=sleep)
         self._now = now
         self._sleep = sleep
+        self._wall = wall
+        self._trying: anyio.abc.TaskGroup | None = None
+        self._waiting: set[str] = set()
+        """The messages whose answers wait for a later round."""
+
+    async def keep_trying(self) -> None:
+        """Offer again what was given up, later and later, until it is taken or hopeless.
+
+        For a task of its own, for as long as the courier is used; without it what was given up waits for the next
+        start. What it is cut off at, that start makes up for as well.
+        """
+        async with anyio.create_task_group() as self._trying:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self._trying = None
 
     async def carry(
         self,
@@ -97,7 +120,7 @@ class Courier:
             hear: Hears every event, as it comes.
         """
         showing = None
-        if show and trigger is Trigger.CHAT and self._outbox.can(lead.channel).edits:
+        if show and trigger is Trigger.CHAT and self._posting.can(lead).edits:
             showing = Showing(self._posting, lead, now=self._now, sleep=self._sleep)
         place: Place | None = None
 
@@ -142,6 +165,7 @@ class Courier:
         *,
         conversation: str = "",
         turn: str = "",
+        rounds: int = 1,
         aside: Aside | None = None,
     ) -> Ending | None:
         """Deliver what an earlier process did not. May be called again after it was cut off.
@@ -151,19 +175,24 @@ class Courier:
             texts: The texts, with the places and the channel's ids that they have already.
             conversation: The backend's id of the conversation, as far as it is known.
             turn: The backend's id of the turn.
+            rounds: How often they were offered, this time included.
             aside: Runs the delivery beside everything else once the ledger has it; None to wait for the channel.
 
         Returns:
             How the messages were settled; None when they are open still.
         """
-        write = self._deliveries.answer(
-            lead.key, {each.place: each.text for each in texts}, conversation=conversation, turn=turn
-        )
+        kept = {each.place: each.text for each in texts}
+        write = self._deliveries.answer(lead.key, kept, conversation=conversation, turn=turn, rounds=rounds)
         await self._posting.keep(write)
         if aside is not None:
-            aside(partial(self._in_order, lead, texts))
+            aside(partial(self._in_order, lead, texts, rounds=rounds))
             return None
-        return await self._in_order(lead, texts)
+        return await self._in_order(lead, texts, rounds=rounds)
+
+    async def let_go(self, lead: Inbound, rounds: int) -> None:
+        """An answer was offered often enough: settle it, and say so once."""
+        self._posting.tell(f"An answer to {_where(lead)} was not delivered in {rounds} rounds, and is not tried again.")
+        await self._posting.keep(self._deliveries.settle(lead.key, Ending.UNDELIVERABLE))
 
     async def keep(self, write: Awaitable[object]) -> None:
         """Write a step into the ledger. A store that fails holds nothing up, and the operator is told of it once."""
@@ -188,39 +217,70 @@ class Courier:
                 await self._withdraw(lead, showing.stands[len(texts) :])
             return await self._deliver(lead, texts, showing.shown)
 
-    async def _in_order(self, lead: Inbound, texts: Sequence[Outbound], place: Place | None = None) -> Ending | None:
+    async def _in_order(
+        self, lead: Inbound, texts: Sequence[Outbound], place: Place | None = None, *, rounds: int = 1
+    ) -> Ending | None:
         async with self._posting.in_order(lead, place):
-            return await self._deliver(lead, texts)
+            return await self._deliver(lead, texts, rounds=rounds)
 
     async def _withdraw(self, lead: Inbound, shown: Sequence[Outbound]) -> None:
         for each in shown:
             if each.sent_as:
                 await self._posting.withdraw(lead, each)
 
-    async def _deliver(self, lead: Inbound, texts: Sequence[Outbound], shown: Sequence[str] = ()) -> Ending | None:
+    async def _deliver(
+        self, lead: Inbound, texts: Sequence[Outbound], shown: Sequence[str] = (), *, rounds: int = 1
+    ) -> Ending | None:
         """Send texts that the ledger has; `shown` is what the first of their messages show already."""
-        for text, after, now in zip(texts, [*texts[1:], None], chain(shown, repeat("")), strict=False):
+        afters = [*texts[1:], None]
+        for at, (text, after, now) in enumerate(zip(texts, afters, chain(shown, repeat("")), strict=False)):
             try:
                 stands = bool(text.sent_as) and text.text == now
                 sent_as = text.sent_as if stands else await self._posting.post(lead, text)
             except GaveUpError as error:
-                return await self._give_up(lead, text, error)
+                return await self._give_up(lead, texts[at:], error, rounds)
             then = after.place if after is not None else None
             write = self._deliveries.sent(lead.key, text.place, sent_as, then=then, last=after is None)
             await self._posting.keep(write)
         return Ending.SENT
 
-    async def _give_up(self, lead: Inbound, text: Outbound, error: GaveUpError) -> Ending | None:
-        where = f"{lead.channel} {lead.chat}"
-        perhaps = " as far as is known" if error.in_doubt else ""
+    async def _give_up(self, lead: Inbound, left: Sequence[Outbound], error: GaveUpError, rounds: int) -> Ending | None:
+        text, perhaps = left[0], " as far as is known" if error.in_doubt else ""
+        told = f"An answer to {_where(lead)} was not delivered{perhaps}"
         if error.for_good:
-            self._posting.tell(f"An answer to {where} was not delivered{perhaps}, and is not tried again.")
+            self._posting.tell(f"{told}, and is not tried again.")
             await self._posting.keep(self._deliveries.settle(lead.key, Ending.UNDELIVERABLE))
             return Ending.UNDELIVERABLE
-        self._posting.tell(f"An answer to {where} was not delivered{perhaps}; the next start tries it again.")
+        if is_hopeless(rounds, lead.arrived_at, self._wall()):
+            await self.let_go(lead, rounds)
+            return Ending.UNDELIVERABLE
         write = self._deliveries.fail(lead.key, text.place, in_doubt=error.in_doubt, repeats=error.repeats)
         await self._posting.keep(write)
+        state = Sending.SENDING if error.in_doubt else Sending.FAILED
+        again = (Outbound(lead.key, text.place, text.text, state, text.sent_as, error.repeats), *left[1:])
+        group, is_known = self._trying, lead.key in self._waiting
+        if group is None or (not is_known and len(self._waiting) >= MOST_LATER):
+            self._posting.tell(f"{told}; the next start tries it again.")
+            return None
+        if not is_known:
+            self._waiting.add(lead.key)
+            self._posting.tell(f"{told}; it is tried again later.")
+        group.start_soon(self._try_later, lead, again, rounds)
         return None
+
+    async def _try_later(self, lead: Inbound, texts: Sequence[Outbound], rounds: int) -> None:
+        await self._sleep(LATER[min(rounds, len(LATER)) - 1])
+        try:
+            ending = await self.late(lead, texts, rounds=rounds + 1)
+        except Exception:  # it must end no other answer; the next start has it
+            logger.exception("the answer to %s was not offered again", lead.key)
+            ending = Ending.UNDELIVERABLE
+        if ending is not None:
+            self._waiting.discard(lead.key)
+
+
+def _where(lead: Inbound) -> str:
+    return f"{lead.channel} {lead.chat}"
 
 
 def made_way(result: TurnResult, reply: Reply | None = None) -> bool:

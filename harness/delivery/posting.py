@@ -11,7 +11,7 @@ from typing import Final
 
 import anyio
 
-from harness.delivery.outbox import NotSentError, Outbox, Outgoing
+from harness.delivery.outbox import Abilities, NotSentError, Outbox, Outgoing
 from harness.errors import StoreError
 from harness.lean_values import dataclass
 from harness.store.admitted import Inbound, Outbound, Sending
@@ -142,6 +142,14 @@ class Posting:
         else:
             self._ailing = False
 
+    def can(self, lead: Inbound) -> Abilities:
+        """What the channel of a message can do; nothing besides sending where it does not say."""
+        try:
+            return self.outbox.can(lead.channel)
+        except Exception:  # a channel may fail in any way
+            logger.warning("what the channel %s can do is not known", lead.channel, exc_info=True)
+            return Abilities()
+
     async def post(self, lead: Inbound, text: Outbound) -> str:
         """Send a text, or put it in the place of what stands there; gives the channel's id of it.
 
@@ -159,7 +167,11 @@ class Posting:
 
     async def _once(self, lead: Inbound, text: Outbound, way: "_Way") -> float | None:
         """Try it once: None when it is there, else the seconds after which the channel wants to be asked again."""
-        can = self.outbox.can(lead.channel)
+        try:
+            can = self.outbox.can(lead.channel)
+        except Exception:  # a channel that is no more, or not yet there
+            logger.info("sending to %s", lead.channel, exc_info=True)
+            return 0.0
         marked = way.in_doubt and not can.keys
         if marked:
             if way.repeats:  # there may be two of it already
@@ -190,7 +202,7 @@ class Posting:
 
     async def withdraw(self, lead: Inbound, stands: Outbound) -> None:
         """Take back what was shown, where the channel can; else it stays."""
-        if not self.outbox.can(lead.channel).withdraws:
+        if not self.can(lead).withdraws:
             return
         try:
             await self.within(self.outbox.withdraw(stands.sent_as, addressed(lead, stands.key, "")))

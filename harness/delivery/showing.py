@@ -36,7 +36,7 @@ class Showing:
         self._lead = lead
         self._now = now
         self._sleep = sleep
-        self._pace = posting.outbox.can(lead.channel).pace
+        self._pace = posting.can(lead).pace
         self._preview = Preview()
         self._news: anyio.Event | None = None
         self._resting: anyio.CancelScope | None = None

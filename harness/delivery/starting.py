@@ -30,6 +30,8 @@ from harness.store.deliveries import Deliveries
 
 LOOK_AGAIN: Final = (5.0, 15.0, 60.0)
 """Seconds after which it is looked again for what could not be known yet."""
+MOST_LOOKS: Final = 8
+"""Turns that a backend is asked of at once: each takes some calls, which wait for the disk on the other side."""
 
 logger = logging.getLogger(__name__)
 
@@ -65,21 +67,35 @@ async def open_deliveries(
     Raises:
         StoreError: The store cannot be read.
     """
+    left = await deliveries.open()
+    seen: dict[int, Looked] = {}
+    if reconciler is not None:
+        places = anyio.CapacityLimiter(MOST_LOOKS)
+        async with anyio.create_task_group() as group:
+            for at, each in enumerate(left):
+                if must_ask(each):
+                    group.start_soon(_look, reconciler, each, places, seen, at)
     advised: list[Advised] = []
-    for each in await deliveries.open():
-        looked = None
-        if reconciler is not None and must_ask(each):
-            try:
-                looked = await reconciler.reconcile(
-                    each.session_key, each.lead, conversation=each.conversation, steered=each.steered
-                )
-            except Exception:  # a backend that breaks its word costs the others nothing
-                logger.exception("what became of %s cannot be looked up", each.lead)
-                looked = Looked(Fate.UNREACHABLE)
+    for at, each in enumerate(left):
+        looked = seen.get(at)
         for part in parted(each, looked):
             found = looked.found if looked is not None else None
             advised.append(Advised(part, advise(part, found, now=now(), stale=stale)))
     return advised
+
+
+async def _look(
+    reconciler: Reconciler, each: OpenDelivery, places: anyio.CapacityLimiter, seen: dict[int, Looked], at: int
+) -> None:
+    """Ask what became of a turn, when there is a place for it."""
+    async with places:
+        try:
+            seen[at] = await reconciler.reconcile(
+                each.session_key, each.lead, conversation=each.conversation, steered=each.steered
+            )
+        except Exception:  # a backend that breaks its word costs the others nothing
+            logger.exception("what became of %s cannot be looked up", each.lead)
+            seen[at] = Looked(Fate.UNREACHABLE)
 
 
 async def recover(
@@ -162,9 +178,9 @@ async def _carry_out(
     delivery = advised.delivery
     lead = next((each for each in delivery.inbound if each.key == delivery.lead), delivery.inbound[0])
     match advised.advice:
-        case DeliverLate(texts, conversation, turn):
+        case DeliverLate(texts, conversation, turn, rounds):
             await _join(delivery, deliveries)
-            await courier.late(lead, texts, conversation=conversation, turn=turn, aside=aside)
+            await courier.late(lead, texts, conversation=conversation, turn=turn, rounds=rounds, aside=aside)
         case Notice(sentence):
             if delivery.led:
                 await _join(delivery, deliveries)
@@ -177,6 +193,9 @@ async def _carry_out(
         case RunNow():
             for each in delivery.inbound:
                 await run(each)
+        case Nothing(ending=Ending.UNDELIVERABLE):
+            await _join(delivery, deliveries)
+            await courier.let_go(lead, delivery.rounds)
         case Nothing(ending=Ending() as ending):
             await _join(delivery, deliveries)
             await _written(deliveries.settle(delivery.lead, ending))

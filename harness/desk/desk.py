@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 MOST_SEEN: Final = 10_000
 """Messages of which is known, besides the ledger, that they came in."""
+MOST_REMEMBERED: Final = 1_000
+"""Messages that an earlier process settled, and that are known at the start; a channel brings the last ones again."""
 MOST_OVERRIDDEN: Final = 1_000
 """Conversations in which somebody said how messages are queued."""
 PATIENCE: Final = 10.0
@@ -142,6 +144,17 @@ class Desk(Generic[AnyTurn]):
         ran, waiting = talk.stop() if talk is not None else (False, 0)
         return await self._stop_the_rest(session_key, int(ran), waiting)
 
+    async def remember(self) -> None:
+        """Know again what an earlier process settled; `open_desk` calls this at the begin of its block.
+
+        A stop waits for no store, so one that comes again has to be known for that before.
+        """
+        try:
+            for key in await self._deliveries.settled_keys(MOST_REMEMBERED):
+                self._seen[key] = None
+        except StoreError as error:
+            logger.warning("%s", error)
+
     async def recover(self, reconciler: Reconciler | None = None) -> list[Advised]:
         """Make up for what an earlier process left open; gives that. For a start, before messages are taken in.
 
@@ -195,6 +208,9 @@ class Desk(Generic[AnyTurn]):
             if not self._ailing:
                 self._work.tell(f"{error} Until it can, a restart does not know which messages came in.")
             self._ailing, admission = True, Admission.NEW
+        except Exception:  # whatever it is, the message at hand is not lost by it
+            logger.exception("the store does not take %s in", letter.key)
+            admission = Admission.NEW
         else:
             self._ailing = False
         if admission is not Admission.NEW:  # not seen here: the recovery may still take it in
@@ -276,15 +292,26 @@ class Desk(Generic[AnyTurn]):
 
         It takes its turn among the turns of the conversation, and a stop ends it like one of them.
         """
+        if not await self._is_new(inbound := inbound_of(message, session_key, arrived_at=self._now())):
+            return
         try:
             sentence = problem or compaction_of(await (await self._agent.compact(session_key)).result()).sentence
         except HarnessError as error:
             sentence = str(error)
-        await self._answer(message, session_key, sentence)
+        await self._say(inbound, sentence)
 
     async def _tell_stopped(self, message: InboundMessage, session_key: str, ran: int, waiting: int) -> None:
-        stopped = await self._stop_the_rest(session_key, ran, waiting)
-        await self._answer(message, session_key, stopped.told)
+        inbound, is_new = inbound_of(message, session_key, arrived_at=self._now()), anyio.Event()
+
+        async def admit() -> None:  # beside it: a stop waits for no store
+            if await self._is_new(inbound):
+                is_new.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(admit)
+            stopped = await self._stop_the_rest(session_key, ran, waiting)
+        if is_new.is_set():
+            await self._say(inbound, stopped.told)
 
     async def _stop_the_rest(self, session_key: str, ran: int, waiting: int) -> Stopped:
         """Also stop what the desk did not begin, and what outlived its turn."""
@@ -296,11 +323,20 @@ class Desk(Generic[AnyTurn]):
     async def _answer(self, message: InboundMessage, session_key: str, sentence: str) -> None:
         """Say something of ours to a message that no turn answers."""
         inbound = inbound_of(message, session_key, arrived_at=self._now())
+        if await self._is_new(inbound):
+            await self._say(inbound, sentence)
+
+    async def _is_new(self, inbound: Inbound) -> bool:
+        """Take what was said to the gateway into the ledger, before anything that takes long is done about it."""
         try:
-            if await self._deliveries.admit(inbound) is not Admission.NEW:
-                return
+            return await self._deliveries.admit(inbound) is Admission.NEW
         except StoreError as error:
             logger.warning("%s", error)
+        except Exception:  # whatever it is, somebody waits for a word
+            logger.exception("the store does not take %s in", inbound.key)
+        return True
+
+    async def _say(self, inbound: Inbound, sentence: str) -> None:
         await self._courier.late(inbound, [Outbound(inbound.key, 0, sentence)])
 
     def _may_stop(self, message: InboundMessage, talk: Talk[AnyTurn] | None) -> bool:
@@ -378,5 +414,7 @@ async def open_desk(
             now=now,
             approvals=approvals,
         )
+        await desk.remember()
+        group.start_soon(courier.keep_trying)
         yield desk
         await desk.close(patience)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, TypeVarTup
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 
 from harness.agent import Agent
 from harness.delivery.courier import Courier, made_way
@@ -289,6 +290,7 @@ class Talk(Generic[AnyTurn]):
         heard: Heard | None = None
         try:
             with at.scope:
+                await anyio.lowlevel.checkpoint_if_cancelled()  # somebody stopped it while the ledger was written
                 first, *more = (each.message for each in batch.messages)
                 approvals = self._work.approvals
                 asker = None if approvals is None else approvals.of(first)

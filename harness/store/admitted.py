@@ -10,7 +10,7 @@ Pure values. Of each message:
     SETTLED  | nothing is to be done any more; its words are gone | pruned, by count and age
 
 Of each text that goes out: PLANNED, SENDING just before the channel is asked, SENT with the channel's id, or FAILED
-when the channel refused it for so long that it waits for the next start.
+when the channel refused it for so long that it waits for a later round, or for the next start.
 """
 
 from enum import Enum
@@ -122,6 +122,8 @@ class OpenDelivery:
     turn: str = ""
     outbound: tuple[Outbound, ...] = ()
     """The texts, in their order."""
+    rounds: int = 0
+    """How often they were offered to the channel, each time until it took them or they were given up for then."""
 
     @property
     def session_key(self) -> str:

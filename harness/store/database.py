@@ -108,7 +108,10 @@ class Database:
         except _DamagedError as error:
             self._set_aside(error)
         except _SpoiledError as error:
-            self._heal(error)
+            try:
+                self._heal(error)
+            except (_DamagedError, _SpoiledError) as worse:  # what cannot be healed is as good as damaged
+                self._set_aside(worse)
         try:
             return self._transaction(work)
         except (_DamagedError, _SpoiledError) as error:

@@ -32,7 +32,7 @@ _ADMIT: Final = (
 )
 _TAKE_OVER: Final = "UPDATE deliveries SET state = ?, owner = ? WHERE key = ? AND state = 'admitted' AND owner != ?"
 _ANSWER: Final = (
-    "UPDATE deliveries SET state = 'answered', owner = ?, turn = ?,"
+    "UPDATE deliveries SET state = 'answered', owner = ?, rounds = ?, turn = COALESCE(NULLIF(?, ''), turn),"
     " conversation = COALESCE(NULLIF(?, ''), conversation)"
     " WHERE lead = ? AND state != 'settled' AND steered = 0"
 )
@@ -56,7 +56,7 @@ _SETTLE: Final = (
 )
 _OPEN: Final = (
     f"SELECT {WHOLE_DELIVERY}, key, session_key, channel, chat, message_id, arrived_at, payload, state, lead, owner,"  # noqa: S608 - our own words
-    " steered, conversation, turn FROM deliveries WHERE state != 'settled' ORDER BY seq"
+    " steered, conversation, turn, rounds FROM deliveries WHERE state != 'settled' ORDER BY seq"
 )
 _OUTBOUND: Final = (
     f"SELECT {WHOLE_OUTBOUND}, lead, place, text, state, sent_as, repeats FROM outbound WHERE lead IN"  # noqa: S608 - our own words
@@ -66,6 +66,7 @@ _TOO_MANY: Final = (
     "DELETE FROM deliveries WHERE state = 'settled' AND (settled_at < ? OR seq <= (SELECT seq FROM deliveries"
     " WHERE state = 'settled' ORDER BY seq DESC LIMIT 1 OFFSET ?))"
 )
+_SETTLED_LAST: Final = "SELECT key FROM deliveries WHERE state = 'settled' ORDER BY seq DESC LIMIT ?"
 _ORPHANS: Final = "DELETE FROM outbound WHERE lead NOT IN (SELECT lead FROM deliveries)"
 _BEGIN: Final = (
     "UPDATE deliveries SET state = 'running', lead = ?, owner = ?, steered = ? WHERE key = ? AND state != 'settled'"
@@ -189,7 +190,9 @@ class Deliveries:
         rows = [("" if anybody else self._owner, key) for key in keys]
         await self._write(lambda connection: connection.executemany(_GIVE_BACK, rows))
 
-    async def answer(self, lead: str, texts: Mapping[int, str], *, conversation: str = "", turn: str = "") -> None:
+    async def answer(
+        self, lead: str, texts: Mapping[int, str], *, conversation: str = "", turn: str = "", rounds: int = 1
+    ) -> None:
         """Keep what the chat is to be told, before it is; the first text is being sent from now on.
 
         Args:
@@ -197,6 +200,7 @@ class Deliveries:
             texts: What is to be sent, in this order, by place; what stands at other places stays as it is.
             conversation: The backend's id of the conversation.
             turn: The backend's id of the turn.
+            rounds: How often the texts were offered, this time included.
 
         Raises:
             StoreError: It could not be kept; it is made up for.
@@ -208,7 +212,7 @@ class Deliveries:
         ]
 
         def write(connection: sqlite3.Connection) -> None:
-            connection.execute(_ANSWER, (self._owner, turn, conversation, lead))
+            connection.execute(_ANSWER, (self._owner, rounds, turn, conversation, lead))
             connection.executemany(_PLAN, rows)
 
         await self._write(write)
@@ -253,7 +257,7 @@ class Deliveries:
             await self._prune()
 
     async def fail(self, lead: str, place: int, *, in_doubt: bool = False, repeats: int = 0) -> None:
-        """The channel does not take a text for now; it is offered again at the next start.
+        """The channel does not take a text for now; it is offered again later, at the latest by the next start.
 
         Args:
             lead: The message that it answers.
@@ -293,6 +297,19 @@ class Deliveries:
             StoreError: The store cannot be read.
         """
         return await self._write(lambda connection: _open(connection, self._owner), owed=False)
+
+    async def settled_keys(self, most: int) -> list[str]:
+        """The messages that were settled last, the oldest first.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+
+        def read(connection: sqlite3.Connection) -> list[str]:
+            rows = connection.execute(_SETTLED_LAST, (most,)).fetchall()
+            return [str(key) for (key,) in reversed(rows)]
+
+        return await self._write(read, owed=False)
 
     async def _write(self, work: Callable[[sqlite3.Connection], Value], *, owed: bool = True) -> Value:
         """Do it, after what is owed from before. Every write may be carried out twice and means the same."""
@@ -392,6 +409,7 @@ def _delivery(
         steered=tuple(str(row[0]) for row in rows if row[10]),
         conversation=str(named[11]),
         turn=str(named[12]),
+        rounds=int(str(named[13])),
         outbound=outbound,
     )
 

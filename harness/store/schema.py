@@ -63,6 +63,7 @@ CREATE TABLE deliveries (
     settled_at REAL NOT NULL DEFAULT 0
 )
 """
+_ROUNDS: Final = "ALTER TABLE deliveries ADD COLUMN rounds INTEGER NOT NULL DEFAULT 0"
 _OPEN_DELIVERIES: Final = "CREATE INDEX open_deliveries ON deliveries (lead) WHERE state != 'settled'"
 _OUTBOUND: Final = """
 CREATE TABLE outbound (
@@ -124,14 +125,16 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     ("ALTER TABLE bindings ADD COLUMN ended TEXT NOT NULL DEFAULT ''",),
     # 7: what people were asked, and what they said.
     (_ASKED, _ASKED_HANDLES),
+    # 8: how often an answer was offered to its channel.
+    (_ROUNDS,),
 )
 """What brings a store of version N - 1 to version N."""
-_ALL: Final = (_BINDINGS, _TRANSCRIPT, _DELIVERIES, _OPEN_DELIVERIES, _OUTBOUND, _ASKED, _ASKED_HANDLES)
+_ALL: Final = (_BINDINGS, _TRANSCRIPT, _DELIVERIES, _ROUNDS, _OPEN_DELIVERIES, _OUTBOUND, _ASKED, _ASKED_HANDLES)
 """What makes a new one."""
 _CHECKS: Final = (
     "SELECT backend, session_key, conversation, ended, loading, used_at FROM bindings LIMIT 0",
     "SELECT session_key, seq, answered FROM transcript LIMIT 0",
-    "SELECT key, lead, owner, steered, settled_at FROM deliveries LIMIT 0",
+    "SELECT key, lead, owner, steered, settled_at, rounds FROM deliveries LIMIT 0",
     "SELECT lead, place, sent_as FROM outbound LIMIT 0",
     "SELECT identity, handle, card, owner, told FROM asked LIMIT 0",
 )
@@ -143,7 +146,7 @@ WHOLE_BINDING: Final = "typeof(heard) = 'integer' AND typeof(used_at) IN ('integ
 """What holds of a row of `bindings` unless somebody else wrote there; a text may be any."""
 WHOLE_DELIVERY: Final = (
     "typeof(arrived_at) IN ('integer', 'real') AND typeof(settled_at) IN ('integer', 'real')"
-    " AND typeof(steered) = 'integer'"
+    " AND typeof(steered) = 'integer' AND typeof(rounds) = 'integer'"
 )
 WHOLE_OUTBOUND: Final = "typeof(place) = 'integer' AND typeof(repeats) = 'integer'"
 WHOLE_ASKED: Final = "typeof(expires_at) IN ('integer', 'real') AND typeof(outlives) = 'integer'"

@@ -6,8 +6,11 @@ import pytest
 
 from harness.delivery.advice import (
     BROKE_OFF,
+    LONGEST_TURN,
+    MOST_ROUNDS,
     NOT_KEPT,
     STALE,
+    STILL_RUNS,
     TOO_OLD,
     Advice,
     DeliverLate,
@@ -89,6 +92,19 @@ def result(outcome: Outcome, text: str = "", **how: object) -> TurnResult:
             Nothing("the turn that it was said into was answered", Ending.SENT),
         ),
         (replace(ANSWERED, outbound=(FIRST, SECOND)), None, DeliverLate((FIRST, SECOND))),
+        (replace(ANSWERED, outbound=(FIRST,), rounds=4), None, DeliverLate((FIRST,), rounds=5)),
+        (replace(ANSWERED, outbound=(FIRST,), rounds=MOST_ROUNDS), None, DeliverLate((FIRST,), rounds=MOST_ROUNDS + 1)),
+        (
+            replace(ANSWERED, inbound=(OLD,), outbound=(FIRST,), rounds=MOST_ROUNDS),
+            None,
+            Nothing("its answer was offered 12 times", Ending.UNDELIVERABLE),
+        ),
+        (replace(RUNNING, inbound=(OLD,)), Fate.RUNNING, Nothing("its turn still runs")),
+        (
+            replace(RUNNING, inbound=(replace(A, arrived_at=NOW - LONGEST_TURN),)),
+            Fate.RUNNING,
+            Notice(STILL_RUNS),
+        ),
         (replace(ANSWERED, outbound=(GONE, SECOND)), None, DeliverLate((SECOND,))),
         (
             replace(ANSWERED, outbound=(replace(FIRST, state=Sending.FAILED),)),

@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from harness.delivery.courier import WAITS, Carried, Courier
+from harness.delivery.advice import MOST_ROUNDS
+from harness.delivery.courier import LATER, WAITS, Carried, Courier
 from harness.delivery.outbox import Abilities, NotSentError, Outgoing
 from harness.delivery.posting import AGAIN, LONGEST_WAIT
 from harness.replies.gate import Say, Silent
@@ -286,6 +288,72 @@ async def test_a_text_that_is_never_sent_is_kept_for_the_next_start_and_told(tmp
     assert clock.slept == list(WAITS)
     assert here.told == ["An answer to telegram 7 was not delivered; the next start tries it again."]
     assert (left.state, left.outbound) == (State.ANSWERED, (Outbound(left.lead, 0, "Yes.", Sending.FAILED),))
+
+
+async def test_a_text_that_was_given_up_is_offered_again_later_until_it_is_taken(tmp_path: Path) -> None:
+    rounds = 3
+    outbox = RecordingOutbox(PLAIN, failing(*[REFUSED] * (rounds * (len(WAITS) + 1))))
+    clock = HurriedClock()
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        courier = here.courier
+        group.start_soon(courier.keep_trying)
+        await anyio.wait_all_tasks_blocked()
+        message = inbound("1")
+        await here.deliveries.admit(message, running=True)
+        carried = await courier.carry(answered("Yes."), message)
+        while await here.deliveries.open():
+            await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    assert carried.ending is None
+    assert clock.slept == [*WAITS, LATER[0], *WAITS, LATER[1], *WAITS, LATER[2]]
+    assert here.told == ["An answer to telegram 7 was not delivered; it is tried again later."]
+    assert outbox.texts() == ["Yes."]
+
+
+async def test_a_text_that_is_taken_in_no_round_is_let_go_of_with_one_more_word(tmp_path: Path) -> None:
+    outbox, clock = RecordingOutbox(PLAIN, failing(*[REFUSED] * 1_000)), HurriedClock()
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        courier = here.courier
+        group.start_soon(courier.keep_trying)
+        await anyio.wait_all_tasks_blocked()
+        message = inbound("1")
+        await here.deliveries.admit(message, running=True)
+        await courier.carry(answered("Yes."), message)
+        while await here.deliveries.open():
+            await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    assert [seconds for seconds in clock.slept if seconds in LATER] == [*LATER, *[LATER[-1]] * (MOST_ROUNDS - 5)]
+    assert here.told == [
+        "An answer to telegram 7 was not delivered; it is tried again later.",
+        "An answer to telegram 7 was not delivered in 12 rounds, and is not tried again.",
+    ]
+
+
+async def test_a_channel_that_does_not_say_what_it_can_do_is_asked_again(tmp_path: Path) -> None:
+    class Shy(RecordingOutbox):
+        asked = 0
+
+        def can(self, channel: str) -> Abilities:
+            self.asked += 1
+            if self.asked < 4:
+                raise KeyError(channel)
+            return super().can(channel)
+
+    clock = HurriedClock()
+    async with office(tmp_path, Shy(PLAIN), clock) as here:
+        carried = await here.carry(answered("Yes."))
+    assert (carried.ending, here.outbox.texts(), clock.slept) == (Ending.SENT, ["Yes."], [1.0, 2.0])
+
+
+async def test_a_turn_that_made_way_is_left_to_whoever_it_made_way_for(tmp_path: Path) -> None:
+    gone = TurnResult(Outcome.INTERRUPTED, "", ended_by=EndedBy.GIVEN_WAY)
+    async with office(tmp_path) as here:
+        carried = await here.carry(Played(Finished(gone)))
+        assert (carried.ending, here.outbox.seen, await here.states()) == (
+            None,
+            [],
+            [("telegram:7:1", State.RUNNING)],
+        )
 
 
 async def test_a_chat_that_is_gone_is_not_asked_again(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+import anyio
 import pytest
 
-from harness.delivery.advice import BROKE_OFF, Fate, Found, Looked, Nothing, RunNow
+from harness.delivery.advice import BROKE_OFF, LEAST_TRIED, MOST_ROUNDS, Fate, Found, Looked, Nothing, RunNow
 from harness.delivery.courier import Courier
 from harness.delivery.outbox import Abilities, NotSentError, Outgoing
-from harness.delivery.starting import open_deliveries, recover, recovering
+from harness.delivery.starting import MOST_LOOKS, open_deliveries, recover, recovering
 from harness.errors import StoreError
 from harness.store.admitted import Admission, Inbound, Outbound, Sending
 from harness.store.bindings import bindings_at
@@ -70,6 +71,10 @@ async def start(folder: Path, outbox: RecordingOutbox | None = None) -> AsyncGen
 
 def done(text: str) -> TurnResult:
     return TurnResult(Outcome.ANSWERED, text, conversation="thread", turn="turn")
+
+
+def refused(call: str, outgoing: Outgoing) -> None:
+    raise NotSentError(f"{call} {outgoing.key}: no connection")
 
 
 async def test_nothing_is_done_about_nothing(tmp_path: Path) -> None:
@@ -179,10 +184,7 @@ async def test_a_sentence_that_the_channel_does_not_take_leaves_the_message_open
         await before.deliveries.begin([B.key], A.key, steered=True)
         await Courier(before.deliveries, outbox).carry(answered("Done."), A)
 
-    def refuse(call: str, outgoing: Outgoing) -> None:
-        raise NotSentError(f"{call} {outgoing.key}: no connection")
-
-    outbox.before = refuse
+    outbox.before = refused
     async with start(tmp_path, outbox) as now:
         await now.recover()
         (left,) = await now.deliveries.open()
@@ -219,6 +221,49 @@ async def test_a_look_that_goes_wrong_is_made_again_and_holds_up_no_other_messag
     async with start(tmp_path) as now:
         seen = await open_deliveries(now.deliveries, Confused(), now=lambda: 1000.0)
         assert [(each.delivery.lead, each.is_pending) for each in seen] == [(A.key, True), (C.key, False)]
+
+
+async def test_many_turns_are_asked_of_together_and_advised_on_in_their_order(tmp_path: Path) -> None:
+    at_once: list[int] = []
+
+    class Slow(Backend):
+        asking = 0
+
+        async def reconcile(
+            self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+        ) -> Looked:
+            self.asking += 1
+            at_once.append(self.asking)
+            await anyio.wait_all_tasks_blocked()
+            self.asking -= 1
+            return await super().reconcile(session_key, message_key, conversation=conversation, steered=steered)
+
+    messages = [inbound(str(number), chat=str(number)) for number in range(30)]
+    async with start(tmp_path) as before:
+        for message in messages:
+            await before.deliveries.admit(message, running=True)
+    async with start(tmp_path) as now:
+        seen = await open_deliveries(now.deliveries, Slow(), now=lambda: 1000.0)
+    assert [each.delivery.lead for each in seen] == [message.key for message in messages]
+    assert max(at_once) == MOST_LOOKS
+
+
+async def test_an_answer_that_was_offered_often_enough_is_let_go_of_with_a_word(tmp_path: Path) -> None:
+    outbox = RecordingOutbox(before=refused)
+    told: list[str] = []
+    async with start(tmp_path, outbox) as before:
+        await before.deliveries.admit(A, running=True)
+        await before.deliveries.answer(A.key, {0: "Yes."})
+    for life in range(MOST_ROUNDS + 1):
+        async with start(tmp_path, outbox) as now:
+            clock = HurriedClock()
+            wall = A.arrived_at + (0.0 if life < MOST_ROUNDS - 1 else LEAST_TRIED)
+            courier = Courier(now.deliveries, outbox, tell=told.append, sleep=clock.sleep, wall=lambda at=wall: at)
+            await recover(now.deliveries, courier, now.run, now=lambda at=wall: at)
+            left = [each.rounds for each in await now.deliveries.open()]
+            assert left == ([life + 2] if life < MOST_ROUNDS - 1 else [])
+    assert told[-1] == "An answer to telegram 7 was not delivered in 12 rounds, and is not tried again."
+    assert len(told) == MOST_ROUNDS
 
 
 async def test_looking_changes_nothing(tmp_path: Path) -> None:

@@ -442,6 +442,63 @@ async def test_a_stop_that_comes_again_after_a_restart_is_not_answered_again(tmp
             assert len(at.outbox.texts()) == answers
 
 
+async def test_a_stop_that_comes_again_after_a_restart_stops_nothing_that_began_since(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1, "/stop"))
+        await at.desk.receive(message(2, "/compact"))
+        (await at.begun(1)).end()
+        await at.settled()
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(3))
+        turn = await at.begun(1)
+        again = [await at.desk.receive(message(number, text)) for number, text in ((1, "/stop"), (2, "/compact"))]
+        await anyio.wait_all_tasks_blocked()
+        assert (again, turn.interrupts, at.harness.summaries) == ([Receipt.TWICE] * 2, [], [])
+        turn.end("here")
+        await at.settled()
+        assert at.outbox.texts() == ["here"]
+
+
+async def test_a_stop_while_the_store_holds_up_the_begin_of_a_turn_begins_none_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1))
+        first = await at.begun(1)
+        begins, goes_on = anyio.Event(), anyio.Event()
+        begin = at.deliveries.begin
+
+        async def held(*arguments: Any, **how: Any) -> None:
+            begins.set()
+            await goes_on.wait()
+            await begin(*arguments, **how)
+
+        monkeypatch.setattr(at.deliveries, "begin", held)
+        await at.desk.receive(message(2, "/queue collect debounce:0ms"))
+        await at.desk.receive(message(3))
+        first.end("first")
+        with anyio.fail_after(LIMIT):
+            await begins.wait()
+            assert await at.desk.receive(message(4, "/stop")) is Receipt.OBEYED
+        goes_on.set()
+        await at.settled()
+        assert len(at.turns) == 1
+        assert "Stopped." in at.outbox.texts()
+        assert await at.states() == {}
+
+
+async def test_no_error_of_the_store_loses_the_message_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object, **__: object) -> Never:
+        raise OverflowError
+
+    async with house(tmp_path) as at:
+        monkeypatch.setattr(at.deliveries, "admit", fail)
+        assert await at.desk.receive(message(1)) is Receipt.TAKEN_IN
+        (await at.begun(1)).end("here")
+        await at.settled()
+        assert at.outbox.texts() == ["here"]
+
+
 async def test_what_was_being_said_into_a_turn_that_is_stopped_is_not_said_again(tmp_path: Path) -> None:
     async with house(tmp_path, harness=PlayedHarness(takes=None)) as at:
         await at.desk.receive(message(1))

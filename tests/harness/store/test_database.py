@@ -145,3 +145,24 @@ async def test_words_outlive_a_gateway_that_is_killed_right_after_they_were_kept
     assert (kept.said, kept.answered) == ("heron", "osprey")
     assert found is not None
     assert (found.conversation, found.holds.heard) == ("thread", 1)
+
+
+async def test_a_store_whose_damaged_rows_cannot_be_deleted_is_kept_aside_and_loses_no_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bridge.sqlite"
+    async with bindings_at(path) as store:
+        await store.put(BOUND)
+
+        def fail(connection: sqlite3.Connection) -> int:
+            del connection
+            raise ValueError("a value is none")
+
+        monkeypatch.setattr("harness.store.database.delete_spoiled", fail)
+        spoiled = sqlite3.connect(path)
+        spoiled.execute("UPDATE bindings SET heard = 'much'")
+        spoiled.commit()
+        spoiled.close()
+        assert await store.get("codex", "chat") is None
+        await store.put(BOUND)
+        assert (await store.get("codex", "chat"), len(kept_aside(tmp_path))) == (BOUND, 1)

@@ -66,7 +66,7 @@ async def test_each_step_is_there_after_a_restart(tmp_path: Path) -> None:
         await first.sent(A.key, 1, "m2", last=True)
     await restart()
     running = waiting(A, state=State.RUNNING)
-    answered = waiting(A, state=State.ANSWERED, conversation="thread", turn="turn")
+    answered = waiting(A, state=State.ANSWERED, conversation="thread", turn="turn", rounds=1)
     first, second = Outbound(A.key, 0, "One.", Sending.SENDING), Outbound(A.key, 1, "Two.", Sending.PLANNED)
     sent = Outbound(A.key, 0, "", Sending.SENT, "m1")
     assert seen == [
@@ -319,6 +319,27 @@ async def test_somebody_who_only_looks_sees_what_is_open_and_whose_it_is_not(tmp
     (tmp_path / NAME).write_bytes(b"no database at all, and long enough to be looked at")
     with pytest.raises(StoreError, match="cannot be read"):
         open_deliveries_at(tmp_path / NAME)
+
+
+async def test_how_often_an_answer_was_offered_is_known_after_a_restart_as_its_turn_is(
+    tmp_path: Path,
+) -> None:
+    async with ledger(tmp_path) as first:
+        await first.admit(A, running=True)
+        await first.answer(A.key, {0: "One."}, conversation="thread", turn="turn")
+        await first.answer(A.key, {0: "One."}, rounds=2)
+    async with ledger(tmp_path) as again:
+        (left,) = await again.open()
+    assert (left.rounds, left.conversation, left.turn) == (2, "thread", "turn")
+
+
+async def test_the_messages_that_were_settled_last_are_told_oldest_first(tmp_path: Path) -> None:
+    async with ledger(tmp_path) as here:
+        for message in (A, B, C):
+            await here.admit(message)
+        for message in (C, A, B):
+            await here.settle(message.key, Ending.SENT)
+        assert (await here.settled_keys(2), await here.settled_keys(9)) == ([B.key, C.key], [A.key, B.key, C.key])
 
 
 async def test_a_second_process_cannot_use_the_ledger_and_a_killed_one_leaves_it(tmp_path: Path) -> None:
