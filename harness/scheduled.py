@@ -63,7 +63,8 @@ async def run_job(
         agent: The agent.
         job: What is to be done.
         key: An id that no other run has.
-        deliver: Sends a text to the chat; an exception means that it was not sent.
+        deliver: Sends a text to the chat; an exception means that it was not sent. `harness.delivery.unasked` has one
+            that loses it in no crash.
         mirror: Keeps in a chat's transcript what was said there.
     """
     try:

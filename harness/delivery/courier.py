@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import chain, repeat
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import anyio
 import anyio.abc
@@ -34,6 +34,7 @@ MOST_LATER: Final = 1_000
 SEND_DEADLINE: Final = 30.0
 """Seconds for one call of the channel."""
 
+Kept = TypeVar("Kept")
 Aside: TypeAlias = Callable[[Callable[[], Awaitable[object]]], None]
 """Runs something in a task of its own."""
 
@@ -197,6 +198,17 @@ class Courier:
     async def keep(self, write: Awaitable[object]) -> None:
         """Write a step into the ledger. A store that fails holds nothing up, and the operator is told of it once."""
         await self._posting.keep(write)
+
+    async def kept(self, write: Awaitable[Kept], otherwise: Kept) -> Kept:
+        """What a write into the ledger gives; where the store fails, which is told as by `keep`, `otherwise`."""
+        found = otherwise
+
+        async def noting() -> None:
+            nonlocal found
+            found = await write
+
+        await self._posting.keep(noting())
+        return found
 
     async def _say(
         self, lead: Inbound, reply: Say, result: TurnResult, showing: Showing | None, place: Place | None

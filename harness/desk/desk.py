@@ -302,6 +302,7 @@ class Desk(Generic[AnyTurn]):
 
     async def _tell_stopped(self, message: InboundMessage, session_key: str, ran: int, waiting: int) -> None:
         inbound, is_new = inbound_of(message, session_key, arrived_at=self._now()), anyio.Event()
+        stopped = Stopped(ran, waiting)
 
         async def admit() -> None:  # beside it: a stop waits for no store
             if await self._is_new(inbound):

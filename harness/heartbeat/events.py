@@ -24,6 +24,13 @@ class Alert:
     text: str
     reasoning: str = ""
     """To be sent before it, as a message of its own; empty for none."""
+    key: str = ""
+    """The id of the heartbeat that says it, which no other one has."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its messages, in their order."""
+        return (self.reasoning, self.text) if self.reasoning else (self.text,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,8 @@ class Gateway:
     place: Callable[[], Place]
     """Says where they happen now."""
     deliver: Callable[[Alert], Awaitable[None]]
-    """Sends an alert to its chat; an exception means that it was not sent."""
+    """Sends an alert to its chat; an exception means that it was not sent. `harness.delivery.unasked` sees to it over
+    a crash, under `Alert.key`."""
     tell: Callable[[HeartbeatEvent], None]
     """Hears of everything."""
     unfinished: Callable[[], Iterable[TurnRequest]]
@@ -273,7 +274,8 @@ class HeartbeatRunner(Generic[TurnT]):
         self._notice("convention", (REWRITTEN,) if run.poll.rewritten else ())
         # Before it runs: a gateway that dies in the middle must not begin it over and over.
         await self._remember((await self._loaded()).started(now))
-        beat = await self._agent.heartbeat(run, key=f"heartbeat:{settings.id}:{now.isoformat()}")
+        key = f"heartbeat:{settings.id}:{now.isoformat()}"
+        beat = await self._agent.heartbeat(run, key=key)
         self._tell(replace(began, session_key=run.session_key))
         heard = await self._listen(beat)
         # An answer that was given by the tool counts, whatever became of the rest of the turn.
@@ -282,7 +284,7 @@ class HeartbeatRunner(Generic[TurnT]):
             return GaveWay(settings.id, self._now() + SOON)
         if heard.result.outcome not in (Outcome.ANSWERED, Outcome.EMPTY) and not answered:
             return self._failed(ending(heard.result, "heartbeat"), heard.result.detail)
-        return await self._conclude(found, run, place, heard)
+        return await self._conclude(found, run, place, heard, key)
 
     async def _listen(self, beat: Beat[TurnT]) -> "_Heard":
         reasoning: list[str] = []
@@ -303,7 +305,7 @@ class HeartbeatRunner(Generic[TurnT]):
             failures.clear()
         return _Heard(result, given or TextAnswer(result.text, "".join(reasoning)), tuple(dict.fromkeys(failures)))
 
-    async def _conclude(self, found: Survey, run: HeartbeatRun, place: Place, heard: "_Heard") -> Settled:
+    async def _conclude(self, found: Survey, run: HeartbeatRun, place: Place, heard: "_Heard", key: str) -> Settled:
         """Tell the owner, and remember what was done."""
         settings, state, now = self._settings, await self._loaded(), self._now()
         heartbeat, target = settings.heartbeat, place.target
@@ -326,7 +328,7 @@ class HeartbeatRunner(Generic[TurnT]):
         if verdict.text and target is not None:
             try:
                 await self._gateway.deliver(
-                    Alert(settings.id, place.session_key, target, verdict.text, verdict.reasoning)
+                    Alert(settings.id, place.session_key, target, verdict.text, verdict.reasoning, key)
                 )
             except Exception as error:  # a channel may fail in any way
                 logger.warning("the alert of %s was not sent", settings.id, exc_info=True)

@@ -4,7 +4,7 @@ Pure values. Of each message:
 
     state    | since                                              | next
     ---------+----------------------------------------------------+-----------------------------------
-    ADMITTED | it came in                                         | RUNNING, or SETTLED as dropped
+    ADMITTED | it came in                                         | RUNNING, ANSWERED by a sentence of ours, or SETTLED
     RUNNING  | just before it is given to a harness, or steered   | ANSWERED, SETTLED, or ADMITTED again
     ANSWERED | the texts for the chat are kept, none may be lost  | SETTLED when the last one was sent
     SETTLED  | nothing is to be done any more; its words are gone | pruned, by count and age

@@ -69,7 +69,8 @@ _TOO_MANY: Final = (
 _SETTLED_LAST: Final = "SELECT key FROM deliveries WHERE state = 'settled' ORDER BY seq DESC LIMIT ?"
 _ORPHANS: Final = "DELETE FROM outbound WHERE lead NOT IN (SELECT lead FROM deliveries)"
 _BEGIN: Final = (
-    "UPDATE deliveries SET state = 'running', lead = ?, owner = ?, steered = ? WHERE key = ? AND state != 'settled'"
+    "UPDATE deliveries SET state = 'running', lead = ?, owner = ?, steered = ? WHERE key = ?"
+    " AND state IN ('admitted', 'running')"
 )
 _JOINED: Final = "UPDATE deliveries SET steered = 0 WHERE key = ?"
 _SETTLED_WITH: Final = (
@@ -147,6 +148,32 @@ class Deliveries:
             return Admission.DONE if found[0] == State.SETTLED.value else Admission.OPEN
 
         return await self._write(write)
+
+    async def owe(self, inbound: Inbound, texts: Mapping[int, str]) -> Admission:
+        """Take in what a chat is to be told though no message asked for it, together with the texts.
+
+        Args:
+            inbound: What it is known as, and where it goes; of no message, and never run from here.
+            texts: See `answer`.
+
+        Raises:
+            StoreError: It could not be kept; one that is told twice is then not known for that.
+        """
+        row = (
+            *(inbound.key, inbound.session_key, inbound.channel, inbound.chat, inbound.message_id, inbound.arrived_at),
+            *("", State.RUNNING.value, inbound.key, self._owner),
+        )
+        rows = [(inbound.key, place, _clean(text), Sending.PLANNED.value) for place, text in texts.items()]
+
+        def write(connection: sqlite3.Connection) -> Admission:
+            if connection.execute(_ADMIT, row).rowcount:
+                connection.execute(_ANSWER, (self._owner, 0, "", "", inbound.key))
+                connection.executemany(_PLAN, rows)
+                return Admission.NEW
+            found = connection.execute("SELECT state FROM deliveries WHERE key = ?", (inbound.key,)).fetchone()
+            return Admission.DONE if found[0] == State.SETTLED.value else Admission.OPEN
+
+        return await self._write(write, owed=False)
 
     async def begin(self, keys: Sequence[str], lead: str, *, steered: bool = False) -> None:
         """These messages are given to a harness now, for a turn that is named after `lead`.

@@ -303,8 +303,8 @@ async def test_a_text_that_was_given_up_is_offered_again_later_until_it_is_taken
         carried = await courier.carry(answered("Yes."), message)
         while await here.deliveries.open():
             await anyio.lowlevel.checkpoint()
+        assert carried.ending is None
         group.cancel_scope.cancel()
-    assert carried.ending is None
     assert clock.slept == [*WAITS, LATER[0], *WAITS, LATER[1], *WAITS, LATER[2]]
     assert here.told == ["An answer to telegram 7 was not delivered; it is tried again later."]
     assert outbox.texts() == ["Yes."]

@@ -376,7 +376,8 @@ async def test_a_backend_that_reads_no_files_is_given_the_rest_of_the_file(tmp_p
 async def test_an_alert_is_sent_once_a_day_and_over_a_restart(tmp_path: Path) -> None:
     stage = Stage(tmp_path, alert("38 degrees!"), alert("38 degrees!"), alert("38 degrees!"))
     told = await stage.run(EVERY)
-    assert stage.sent == [Alert("main", KEY, CHAT, "38 degrees!")]
+    key = "heartbeat:main:2026-03-02T12:12:37.562000+00:00"
+    assert stage.sent == [Alert("main", KEY, CHAT, "38 degrees!", key=key)]
     assert of(Ended, told)[0].verdict == Verdict(Status.ALERT, "38 degrees!")
     stage.restarted()
     held = of(Ended, await stage.run(EVERY))[0].verdict
@@ -539,7 +540,10 @@ async def test_reasoning_goes_before_the_alert_where_it_is_wanted_and_notices_ar
     stage = Stage(tmp_path, Acted(alert("38 degrees!"), seen), include_reasoning=True)
     stage.runner.wake()
     await stage.runner.attempt()
-    assert stage.sent == [Alert("main", KEY, CHAT, "38 degrees!", "It is hot.")]
+    assert stage.sent == [
+        Alert("main", KEY, CHAT, "38 degrees!", "It is hot.", "heartbeat:main:2026-03-02T12:00:00+00:00")
+    ]
+    assert stage.sent[0].texts == ("It is hot.", "38 degrees!")
     assert of(Noticed, stage.events) == [Noticed("main", "The model is slow.")]
 
 

@@ -3,7 +3,7 @@
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
+from harness.store import admitted
 from harness.store.admitted import Admission, Ending, Inbound, OpenDelivery, Outbound, Sending, State
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import PRUNE_EVERY, Deliveries, DeliveryLimits, open_deliveries_at
@@ -76,6 +77,44 @@ async def test_each_step_is_there_after_a_restart(tmp_path: Path) -> None:
         [replace(answered, outbound=(sent, replace(second, state=Sending.SENDING)))],
         [],
     ]
+
+
+STEPS: dict[str, Callable[[Deliveries], Awaitable[object]]] = {
+    "it comes again": lambda to: to.admit(A),
+    "it is begun with": lambda to: to.begin([A.key], A.key),
+    "it is given back": lambda to: to.give_back([A.key]),
+    "it is answered": lambda to: to.answer(A.key, {0: "One."}),
+    "its last text is sent": lambda to: to.sent(A.key, 0, "m1", last=True),
+    "its text is refused": lambda to: to.fail(A.key, 0),
+    "it is let go of": lambda to: to.settle(A.key, Ending.DROPPED),
+}
+"""Whatever may happen to a message."""
+WAY: dict[State, tuple[str, ...]] = {
+    State.ADMITTED: (),
+    State.RUNNING: ("it is begun with",),
+    State.ANSWERED: ("it is begun with", "it is answered"),
+    State.SETTLED: ("it is let go of",),
+}
+"""How it comes to be in a state."""
+
+
+async def test_a_message_goes_from_each_state_to_those_that_the_table_names_and_to_no_other(tmp_path: Path) -> None:
+    reached: dict[State, set[State]] = {}
+    for at, state in enumerate(State):
+        for of, step in enumerate(STEPS.values()):
+            folder = tmp_path / f"{at}{of}"
+            folder.mkdir()
+            async with ledger(folder) as here:
+                await here.admit(A)
+                for earlier in WAY[state]:
+                    await STEPS[earlier](here)
+                await step(here)
+                left = await here.open()
+            after = left[0].state if left else State.SETTLED
+            reached.setdefault(state, set()).update({after} - {state})
+    rows = (line.split("|") for line in (admitted.__doc__ or "").splitlines() if line.count("|") == 2)
+    table = {row[0].strip(): {each for each in State if each.name in row[2]} for row in rows}
+    assert table == {"state": set(), **{state.name: reached[state] for state in State}}
 
 
 async def test_what_is_settled_leaves_no_words_behind(tmp_path: Path) -> None:
