@@ -116,12 +116,13 @@ class Child(asyncio.SubprocessProtocol):
         Raises:
             ConnectError: The program could not be started.
         """
+        theirs = await self._output() if piped else DEVNULL
         try:
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: self,
                 *command,
                 stdin=PIPE if piped else DEVNULL,
-                stdout=PIPE if piped else DEVNULL,
+                stdout=theirs,
                 stderr=PIPE,
                 cwd=cwd,
                 env=dict(env),
@@ -131,6 +132,11 @@ class Child(asyncio.SubprocessProtocol):
             )
         except OSError as error:
             raise ConnectError(f"Could not start {command[0]}: {error.strerror or error}") from error
+        finally:
+            if piped:
+                os.close(theirs)
+            if self._transport is None:
+                self._close()
         try:
             yield
         finally:
@@ -181,6 +187,22 @@ class Child(asyncio.SubprocessProtocol):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, sign)
 
+    async def _output(self) -> int:
+        """Open the pipe of its stdout; returns the end that it writes to.
+
+        A pipe of ours, for what asyncio's own subprocess pipes bring passes through the loop once more before anybody
+        hears of it: as many passes again as the server writes.
+        """
+        ours, theirs = os.pipe()
+        try:
+            self._stdout, _ = await asyncio.get_running_loop().connect_read_pipe(
+                lambda: _Output(self), os.fdopen(ours, "rb", buffering=0)
+            )
+        except BaseException:
+            os.close(theirs)
+            raise
+        return theirs
+
     # what asyncio says
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -188,16 +210,11 @@ class Child(asyncio.SubprocessProtocol):
         assert isinstance(transport, asyncio.SubprocessTransport)
         self._transport = transport
         self.pid = transport.get_pid()
-        stdin, stdout = transport.get_pipe_transport(0), transport.get_pipe_transport(1)
+        stdin = transport.get_pipe_transport(STDIN)
         self.stdin = stdin if isinstance(stdin, asyncio.WriteTransport) else None
-        self._stdout = stdout if isinstance(stdout, asyncio.ReadTransport) else None
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It wrote something."""
-        if fd == STDOUT:
-            if self.on_stdout is not None:
-                self.on_stdout(data)
-            return
+        """It wrote something to its stderr."""
         self._tail.feed(data)
         if self._on_stderr is not None:
             self._on_stderr(data)
@@ -255,8 +272,26 @@ class Child(asyncio.SubprocessProtocol):
         """Let go of the pipes."""
         if self._last_wait is not None:
             self._last_wait.cancel()
+        if self._stdout is not None:
+            self._stdout.close()
         if self._transport is not None:
             self._transport.close()
+
+
+class _Output(asyncio.Protocol):
+    """What a child writes to its stdout."""
+
+    def __init__(self, child: Child) -> None:
+        self._child = child
+
+    def data_received(self, data: bytes) -> None:
+        """It wrote something."""
+        if self._child.on_stdout is not None:
+            self._child.on_stdout(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Its stdout has ended."""
+        self._child.pipe_connection_lost(STDOUT, exc)
 
 
 def _how_it_ended(code: int | None) -> str:

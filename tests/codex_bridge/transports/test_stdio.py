@@ -103,7 +103,7 @@ async def test_a_child_that_speaks_and_ends_at_once_is_heard(monkeypatch: pytest
         """The process is over before anybody can do anything with it."""
         transport, protocol = await started(*arguments, **named)
         await protocol.exited.wait()
-        while not (output := transport.get_pipe_transport(1)) or not output.is_closing():
+        while not (errors := transport.get_pipe_transport(2)) or not errors.is_closing():
             await anyio.lowlevel.checkpoint()
         return transport, protocol
 
