@@ -247,6 +247,9 @@ class CodexHarness:
         if request.fresh and not turn.apart:
             self._strain.forget(turn.key)
         self._unfinished[turn] = None
+        for problem in self._registrar.untold():
+            logger.warning("agent %s: %s", self._settings.agent, problem)
+            turn.buffer.push(Notice(problem))
         self._group.start_soon(self._run, turn)
         return turn
 

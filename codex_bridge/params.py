@@ -38,6 +38,7 @@ from harness.lean_values import dataclass
 from harness.masking import MASK
 from harness.plan_tool import NAME as PLAN
 from harness.projection import LONGEST
+from harness.tools import name_of
 from harness.turns import TurnRequest
 from harness.units import utf16_units
 
@@ -456,7 +457,7 @@ def plan_setting(request: TurnRequest, settings: ThreadSettings) -> dict[str, ob
     Ours is never registered beside it, see `codex_bridge.tools.NATIVE`.
     """
     left_out = {name.strip().lower() for name in settings.without_tools}
-    planned = PLAN not in left_out and any(tool.name == PLAN for tool in request.tools)
+    planned = PLAN not in left_out and any(name_of(tool) == PLAN for tool in request.tools)
     return dict(OWN_PLAN) if planned else {}
 
 

@@ -612,8 +612,6 @@ class Threads:
         return thread
 
     async def _new(self, connection: Connection, turn: CodexTurn) -> OpenThread:
-        for problem in turn.tools.problems:
-            turn.buffer.push(Notice(problem))
         opened = await self._start(connection, turn)
         if _has_strangers_rules(opened, turn):
             opened = await self._start(connection, turn)

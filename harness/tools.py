@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 80
 """How much of a strange argument's name is repeated to the model."""
+NAMESPACE = "openclaw"
+"""Where a tool belongs that says nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,20 @@ class Tool:
     """The JSON schema of its arguments, an object. Not to be changed: another schema is another mapping."""
     call: Callable[[Mapping[str, Json]], Awaitable[ToolResult]]
     """Takes the model's arguments; a call that cannot be served says why in its result and raises nothing."""
+    owner: str = "the gateway"
+    """Who brings it, such as a plugin's name, for whoever has to be told that something is wrong with it."""
+    namespace: str = NAMESPACE
+    """The group that a backend shows it in, where it has groups. Tools that name the same one are in one group."""
+    seconds: float | None = None
+    """How long a call may take; None for the backend's own limit."""
+
+
+def name_of(tool: Tool) -> str:
+    """The name of a tool that may be anybody's object; empty when it has none that can be read."""
+    try:
+        return str(tool.name)
+    except Exception:  # other people's code
+        return ""
 
 
 def cut_result(text: str, units: int) -> str:

@@ -1,33 +1,20 @@
 """The agent's tools: how they are registered, and what a call of the model comes to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 import anyio
 import pytest
 
 from codex_bridge.tool_calls import serve
-from codex_bridge.tools import Registrar, fingerprint, registered
+from codex_bridge.tools import Registrar, registered
 from codex_bridge.wire.requests import ToolNamespace
 from codex_bridge.wire.server_requests import ToolCall
 from harness.json_value import Json
 from harness.tools import Tool, ToolResult
 from harness.units import utf16_units
+from tests.support.odd_tools import KEPT, LEFT_OUT, OFFERED, SCHEMA, groups, tool
 
-
-async def echo(arguments: Mapping[str, Json]) -> ToolResult:
-    return ToolResult(success=True, text=f"got {dict(arguments)}")
-
-
-SCHEMA: dict[str, Json] = {"type": "object", "properties": {"text": {"type": "string", "description": "What to say."}}}
-
-
-def tool(name: str, description: str = "Does a thing.", schema: Mapping[str, Json] = SCHEMA) -> Tool:
-    return Tool(name, description, schema, echo)
-
-
-ODD: object = {"type": "object", "x": {1, 2}}
 BASE = (tool("message"), tool("cron", "For Telegram."), tool("heartbeat_respond"))
 
 
@@ -47,7 +34,7 @@ def test_some_tools_are_shown_at_once_and_the_others_are_found() -> None:
             ],
         },
     ]  # fmt: skip
-    assert found.problems == ()
+    assert (found.problems, found.kept) == ((), 3)
 
 
 def test_all_can_be_shown_and_some_left_out() -> None:
@@ -75,27 +62,56 @@ def test_tools_that_are_the_same_turn_after_turn_are_worked_out_once_and_others_
     assert [registrar.registered(each) for each in others] == [registered(each) for each in others]
 
 
-@pytest.mark.parametrize(
-    ("bad", "problem"),
-    [
-        (tool("no spaces"), "its name has other characters than letters, digits, '_' and '-', or more than 128"),
-        (tool("cron"), "another one has the same name"),
-        (tool("odd", schema={"type": "string"}), "its schema is no object"),
-        (
-            tool("odd", schema=cast("dict[str, Json]", ODD)),
-            "its schema is not JSON (Type is not JSON serializable: set)",
-        ),
-    ],
-)
-def test_one_bad_tool_is_left_out_and_costs_no_other(bad: Tool, problem: str) -> None:
+def test_bad_tools_are_left_out_each_with_its_owner_and_a_reason_and_cost_no_other() -> None:
     """T11."""
-    found = registered((*BASE, bad))
-    assert found.problems == (f"The tool {bad.name!r} is left out: {problem}.",)
-    assert found.fingerprint == fingerprint(BASE)
+    found = registered(OFFERED)
+    assert groups(found.specs) == KEPT
+    assert list(found.problems) == LEFT_OUT
+    kept = [each for each in OFFERED if each.name in {"message", "web_search", "grid", "look", "read_all"}]
+    assert found.fingerprint == registered([*kept, tool("notes")]).fingerprint
+    grid = next(each for spec in found.specs for each in getattr(spec, "tools", [spec]) if each.name == "grid")
+    assert grid.input_schema["properties"]["p"]["items"] == {"type": "number"}
+
+
+def test_what_is_wrong_with_tools_is_told_once_and_what_is_wrong_besides_when_it_comes() -> None:
+    registrar = Registrar()
+    told: list[tuple[str, ...]] = []
+    bad, worse = (*BASE, tool("a b")), (*BASE, tool("a b"), tool("c d"))
+    for offered in (bad, bad, OFFERED, OFFERED, bad, (), bad, worse):
+        registrar.registered(offered)
+        told.append(registrar.untold())
+    problems = [registered(each).problems for each in (bad, OFFERED, worse)]
+    assert told == [problems[0], (), problems[1], (), (), (), (), problems[2]]
+
+
+def test_tools_that_none_can_be_registered_of_leave_nothing() -> None:
+    """T11: no key for tools then, and a fingerprint as of none."""
+    found, registrar = registered((tool("a b"),)), Registrar()
+    registrar.registered((tool("a b"),))
+    assert registrar.untold() == found.problems != ()
+    assert (found.specs, found.names, found.fingerprint, found.kept) == ((), (), "", 0)
+
+
+def test_a_tool_with_a_name_of_codexs_own_stands_in_a_group_also_when_all_are_shown() -> None:
+    found = registered((tool("exec_command"), tool("view_image"), tool("alpha")), direct=True)
+    assert groups(found.specs) == {"": ["alpha"], "openclaw": ["exec_command", "view_image"]}
+    inner = next(spec for spec in found.specs if isinstance(spec, ToolNamespace)).tools
+    assert [each.defer_loading for each in inner] == [None, None]
+
+
+def test_a_name_may_stand_in_several_groups() -> None:
+    found = registered((tool("look"), replace(tool("look"), namespace="chat"), tool("message")))
+    assert groups(found.specs) == {"": ["message"], "chat": ["look"], "openclaw": ["look"]}
+    assert (found.names, found.kept) == (("look", "message"), 3)
+    assert found.fingerprint != registered((tool("look"), tool("message"))).fingerprint
 
 
 def test_the_fingerprint_knows_names_and_schemas_alone() -> None:
     """T04, rows 1 to 4 and 7."""
+
+    def fingerprint(tools: Sequence[Tool]) -> str:
+        return registered(tools).fingerprint
+
     same = fingerprint(BASE)
     turned: dict[str, Json] = {"properties": SCHEMA["properties"], "type": "object"}
     assert fingerprint(tuple(reversed(BASE))) == same
