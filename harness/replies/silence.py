@@ -16,8 +16,6 @@ NO_REPLY: Final = "NO_REPLY"
 """The whole answer of an agent that keeps silent."""
 _TOKENS: Final = (NO_REPLY, HEARTBEAT_TOKEN)
 _AS_JSON: Final = '{"action":"NO_REPLY"}'
-_THOUGHTS: Final = re.compile(r"\A(?:\s*<(think|thinking|reasoning)>.*?</\1>)+", re.IGNORECASE | re.DOTALL)
-_THINKS: Final = ("<think>", "<thinking>", "<reasoning>")
 _AT_AN_EDGE: Final = re.compile(rf"\A\s*{NO_REPLY}(?![\w-])[ \t]*|[ \t]*(?<![\w-]){NO_REPLY}\s*\Z")
 _MARKUP: Final = re.compile(r"<[^<>]*(?:>|\Z)|&nbsp;|&(?:n(?:b(?:sp?)?)?)?\Z", re.IGNORECASE)
 _BEGUN: Final = "|".join(token[:size] for token in _TOKENS for size in range(len(token), 0, -1))
@@ -29,7 +27,7 @@ _REACH: Final = 64
 
 def is_silence(text: str) -> bool:
     """Whether an answer says no more than that there is none, or ends so on a line of its own."""
-    said = _THOUGHTS.sub("", text).strip()
+    said = _plain(text).strip()
     if not said:
         return False
     if _is_token(said) or _is_token(said.splitlines()[-1]):
@@ -44,13 +42,14 @@ def is_silence(text: str) -> bool:
 
 
 def told(text: str, *, mode: AckMode = AckMode.MESSAGE, ack_max_chars: str | float | None = ACK_MAX_CHARS) -> str:
-    """What a chat is told of an answer; empty for nothing.
+    """What a chat is told of an answer, without thoughts, directives and tokens; empty for nothing.
 
     Args:
         text: The answer.
         mode: Whether a heartbeat gave it.
         ack_max_chars: How long what stands beside a heartbeat's token may be and still be dropped with it.
     """
+    text = _plain(text)
     if is_silence(text):
         return ""
     stripped = strip_heartbeat_token(text, mode=mode, ack_max_chars=ack_max_chars)
@@ -69,18 +68,33 @@ def may_become_silence(text: str) -> bool:
 def showable(text: str) -> str:
     """What may be shown of an answer that is still being said; empty for nothing yet.
 
-    It never ends with a part of a token: what may still become one is held back until it is clear. A whole text that
-    ends with a token on its last line was not known for silence before.
+    It never ends with a part of a token, a directive or a tag of thoughts: what may still become one is held back until
+    it is clear. A whole text that ends with a token on its last line was not known for silence before.
     """
-    said = _THOUGHTS.sub("", text)
-    begun = said.lstrip().lower()
-    if any(begun.startswith(tag) or tag.startswith(begun) for tag in _THINKS) or may_become_silence(said):
+    from harness.replies.directives import without_directives  # who only starts a server shows nothing
+    from harness.replies.thoughts import without_thoughts
+
+    text = without_directives(without_thoughts(text, streamed=True))
+    if not text or may_become_silence(text):
         return ""
     start = len(text) - len(text.splitlines(keepends=True)[-1])
     if _may_become_tokens(text[start:]):
         text = text[:start]
     text = text.rstrip()
     return told(text[:-_REACH] + _UNDECIDED.sub("", text[-_REACH:])).rstrip()
+
+
+def _plain(text: str) -> str:
+    """An answer without thoughts and directives, of which few have any."""
+    if "<" in text:
+        from harness.replies.thoughts import without_thoughts
+
+        text = without_thoughts(text)
+    if "[[" in text or "MEDIA:" in text:
+        from harness.replies.directives import directed
+
+        text = directed(text).text
+    return text
 
 
 def _may_become_tokens(text: str) -> bool:

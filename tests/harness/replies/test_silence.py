@@ -38,7 +38,6 @@ def test_an_agent_that_keeps_silent_says_nothing(text: str) -> None:
         '{"action": "NO_REPLY", "why": "x"}',
         "[" * 100_000,
         "It prints `NO_REPLY`,\nand then it ends.",
-        "<think>NO_REPLY</think> Two o'clock.",
     ],
 )
 def test_an_answer_that_speaks_of_the_token_arrives_unchanged(text: str) -> None:

@@ -1,0 +1,67 @@
+"""Reasoning that a model left in its answer between tags: no chat is told of it (spec 5).
+
+Pure. What stands in code is no tag. Some models open their thoughts in the prompt, so that an answer has the closing
+tag alone: what is before one on a line of its own is thought too.
+"""
+
+import re
+from typing import Final
+
+_NAMES: Final = ("antthinking", "reasoning", "thinking", "thought", "think")
+_TAG: Final = re.compile(rf"<(/?)\s*({'|'.join(_NAMES)})\b[^<>]*>", re.IGNORECASE)
+_BEGUN: Final = re.compile(r"</?\s*([a-z]*)[^<>]*\Z", re.IGNORECASE)
+
+
+def without_thoughts(text: str, *, streamed: bool = False) -> str:
+    """Take the thoughts out of an answer; where any were, no blanks are left at its beginning.
+
+    Args:
+        text: The answer.
+        streamed: More is to come, so that half a tag at the end is none of the answer either.
+    """
+    if "<" not in text:
+        return text
+    rest = _unthought(text, streamed) if _TAG.search(text) else text
+    if streamed and (begun := _BEGUN.search(rest)) is not None and _may_be_tag(begun[1].lower()):
+        return rest[: begun.start()]
+    return rest
+
+
+def _unthought(text: str, streamed: bool) -> str:
+    from harness.replies.code import in_code  # few answers hold a tag
+
+    code = in_code(text)
+    kept: list[str] = []
+    at, opened = 0, ""
+    for tag in _TAG.finditer(text):
+        if not opened and any(start <= tag.start() < end for start, end in code):
+            continue
+        name = tag[2].lower()
+        if tag[1]:
+            if opened == name:
+                at, opened = tag.end(), ""
+            elif not opened and _is_alone(text, tag.start(), tag.end()):
+                kept, at = [], tag.end()
+        elif not opened and (streamed or _begins_line(text, tag.start()) or _closes(text, tag)):
+            kept.append(text[at : tag.start()])
+            opened = name
+    if not opened:
+        kept.append(text[at:])
+    rest = "".join(kept)
+    return rest if rest == text else rest.lstrip()
+
+
+def _closes(text: str, tag: "re.Match[str]") -> bool:
+    return re.compile(rf"</\s*{tag[2]}\s*>", re.IGNORECASE).search(text, tag.end()) is not None
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip()
+
+
+def _is_alone(text: str, start: int, end: int) -> bool:
+    return _begins_line(text, start) and not text[end:].partition("\n")[0].strip()
+
+
+def _may_be_tag(begun: str) -> bool:
+    return any(name.startswith(begun) for name in _NAMES)
