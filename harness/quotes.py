@@ -27,6 +27,7 @@ _LABELS: Final = {
     Relation.ANSWERED: "The message answers this",
     Relation.PASSED_ON: "The message passes this on",
     Relation.BEFORE: "Said in the chat before",
+    Relation.SHARED: "The message shares this",
 }
 
 

@@ -32,7 +32,7 @@ from codex_bridge.cli.stopping import drained_by_sigterm
 from codex_bridge.home import agent_dir
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
-from harness.channels import telegram
+from harness.channels import from_payload
 from harness.durations import parse_duration
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
@@ -49,7 +49,9 @@ RULES: Final = (
 
 
 def command(
-    payload: Annotated[str, typer.Option("--payload", help="A file with one Telegram update, or - for stdin.")],
+    payload: Annotated[
+        str, typer.Option("--payload", help="A file with one Telegram update or Discord event, or - for stdin.")
+    ],
     workspace: WorkspaceOption = None,
     loopback: Annotated[
         bool, typer.Option("--loopback", help="Let a local stand-in play the model; needs no account.")
@@ -67,10 +69,12 @@ def command(
         typer.Option("--then", help="A file with an update that comes next, as at a gateway: it may join the turn."),
     ] = None,
     after: Annotated[str, typer.Option("--after", help="How long after the one before it, such as 100ms.")] = "1s",
+    channel: Annotated[
+        str, typer.Option("--channel", help="Where the payload comes from, telegram or discord; else it tells itself.")
+    ] = "",
 ) -> None:
     """Run one turn for a message that came in, and print the answer."""
-    message = telegram.from_update(read_object(payload, "payload"))
-    later = [telegram.from_update(read_object(file, "payload")) for file in then or ()]
+    message, *later = (from_payload(read_object(file, "payload"), channel=channel) for file in (payload, *(then or ())))
     found = configured(config, agent, workspace)
     accept(found)
     how = partial(

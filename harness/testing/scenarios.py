@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, cast
 
-from harness.channels import telegram
+from harness.channels.detect import READERS, from_payload
 from harness.config.places import show_value
 from harness.errors import HarnessError, PayloadError, UnsupportedPayloadError
 from harness.inbound import InboundMessage
@@ -22,9 +22,6 @@ HERE: Final = Path("fixtures/scenarios")
 CHECKOUT: Final = Path(__file__).parents[2]
 """The root of the checkout that this package runs from, if it does."""
 SAMPLE: Final = Path(__file__).parent / "sample" / "workspace"
-CHANNELS: Final[Mapping[str, Callable[[Mapping[str, object]], InboundMessage]]] = MappingProxyType(
-    {telegram.CHANNEL: telegram.from_update}
-)
 
 
 class ScenarioError(HarnessError):
@@ -95,7 +92,7 @@ def read_scenario(folder: Path) -> Scenario:
     payload_file = folder / str(keys["payload"])
     payload = read_object(payload_file, "scenario payload")
     try:
-        message = CHANNELS[str(keys["channel"])](payload)
+        message = from_payload(payload, channel=str(keys["channel"]))
     except (PayloadError, UnsupportedPayloadError) as error:
         raise type(error)(f"The scenario payload {payload_file}: {error}") from None
     workspace = str(keys["workspace"])
@@ -130,7 +127,7 @@ _PAIRS: Final = _Kind(
 )
 _KEYS: Final[Mapping[str, _Kind]] = MappingProxyType(
     {
-        "channel": _Kind(" or ".join(f'"{name}"' for name in CHANNELS), lambda value: value in list(CHANNELS)),
+        "channel": _Kind(" or ".join(f'"{name}"' for name in READERS), lambda value: value in list(READERS)),
         "payload": _TEXT,
         "workspace": _TEXT,
         "model": _TEXT,

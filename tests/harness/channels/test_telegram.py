@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.channels.telegram import from_update
 from harness.errors import HarnessError, PayloadError, UnsupportedPayloadError
-from harness.inbound import Chat, ChatKind, InboundMessage, Quoted, Relation, Sender
+from harness.inbound import Bot, Chat, ChatKind, InboundMessage, Quoted, Relation, Sender
 
 Json = dict[str, Any]
 
@@ -89,7 +89,8 @@ def test_what_is_passed_on_is_not_the_senders_word(update: Json, members: Json, 
             },
             ("a storm", "News"),
         ),
-        ({"reply_to_message": {**ANSWERED, "sticker": {}}}, None),
+        ({"reply_to_message": {**ANSWERED, "sticker": {"file_id": "x"}}}, ("[sticker]", "Mo Reed")),
+        ({"reply_to_message": {**ANSWERED, "story": {}}}, None),
     ],
 )  # fmt: skip
 def test_what_a_message_answers_is_told_apart_from_it(
@@ -113,17 +114,19 @@ def test_an_answer_that_passes_something_on_keeps_the_two_apart(update: Json) ->
     assert (message.text, relations) == ("", [Relation.ANSWERED, Relation.PASSED_ON])
 
 
-def _edited(update: Json) -> None:
-    update["edited_message"] = update.pop("message")
+def _reaction(update: Json) -> None:
+    del update["message"]
+    update["message_reaction"] = {}
 
 
-def _group(update: Json) -> None:
-    update["message"]["chat"] = {"id": -100, "type": "supergroup", "title": "Harbour"}
-
-
-def _photo(update: Json) -> None:
+def _story(update: Json) -> None:
     del update["message"]["text"]
-    update["message"]["photo"] = [{"file_id": "x", "width": 1, "height": 1}]
+    update["message"]["story"] = {}
+
+
+def _joined(update: Json) -> None:
+    del update["message"]["text"]
+    update["message"]["new_chat_members"] = [MO]
 
 
 def _bot(update: Json) -> None:
@@ -138,15 +141,44 @@ def _silent(update: Json) -> None:
     update["message"]["text"] = ""
 
 
+def _moved(update: Json) -> None:
+    update["edited_message"] = update.pop("message") | {"location": {"latitude": 1, "longitude": 2}}
+    del update["edited_message"]["text"]
+
+
+def _pressed_game(update: Json) -> None:
+    message = update.pop("message")
+    update["callback_query"] = {"id": "1", "from": MO, "message": message, "game_short_name": "crab"}
+
+
+def _pressed_elsewhere(update: Json) -> None:
+    del update["message"]
+    update["callback_query"] = {"id": "1", "from": MO, "inline_message_id": "x", "data": "more"}
+
+
+def _pressed_by_a_bot(update: Json) -> None:
+    update["callback_query"] = {"id": "1", "from": {**MO, "is_bot": True}, "message": update.pop("message")}
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (_edited, "Telegram update 730105512 holds edited_message, not a new message."),
-        (_group, "Telegram update 730105512 comes from a supergroup chat; only private chats are read."),
-        (_photo, "Telegram update 730105512 holds photo; only text messages are read."),
+        (_reaction, "Telegram update 730105512 holds message_reaction, not a message."),
+        (_story, "Telegram update 730105512 holds story, of which nothing is read."),
+        (
+            _joined,
+            "Telegram update 730105512 is a service message (new_chat_members); there is nothing to answer.",
+        ),
         (_bot, "Telegram update 730105512 was not written by a person."),
         (_nobody, "Telegram update 730105512 was not written by a person."),
-        (_silent, "Telegram update 730105512 holds no text; only text messages are read."),
+        (_silent, "Telegram update 730105512 holds neither text nor anything else that is read."),
+        (_moved, "Telegram update 730105512 moves a live location; nothing is said with it."),
+        (_pressed_game, "Telegram update 730105512 is a press that does not say what its button carries."),
+        (
+            _pressed_elsewhere,
+            "Telegram update 730105512 is a press that does not say the message that its button hangs on.",
+        ),
+        (_pressed_by_a_bot, "Telegram update 730105512 was not caused by a person."),
     ],
 )
 def test_what_no_turn_can_be_made_of_is_named(update: Json, change: Callable[[Json], None], sentence: str) -> None:
@@ -154,6 +186,38 @@ def test_what_no_turn_can_be_made_of_is_named(update: Json, change: Callable[[Js
     with pytest.raises(UnsupportedPayloadError) as refusal:
         from_update(update)
     assert str(refusal.value) == sentence
+
+
+BOT = Bot("99", "pell_bot")
+GROUP: Json = {"id": -100, "type": "supergroup", "title": "Harbour"}
+PELL: Json = {"id": 99, "is_bot": True, "first_name": "Pell"}
+
+
+@pytest.mark.parametrize(
+    ("members", "mentioned"),
+    [
+        ({"entities": [{"type": "mention", "offset": 5, "length": 9}]}, True),
+        ({"entities": [{"type": "mention", "offset": 5, "length": 8}]}, False),
+        ({"entities": [{"type": "mention", "offset": -3, "length": 900}]}, False),
+        ({"entities": [{"type": "url", "offset": 5, "length": 9}]}, False),
+        ({"caption_entities": [{"type": "mention", "offset": 5, "length": 9}]}, False),
+        (
+            {
+                "entities": [{"type": "mention", "offset": 5, "length": 9}],
+                "forward_origin": {"type": "user", "sender_user": MO},
+            },
+            False,
+        ),
+        ({"reply_to_message": {"message_id": 3, "from": PELL, "text": "x"}}, True),
+        ({"reply_to_message": {"message_id": 3, "from": MO, "text": "x"}}, False),
+        ({"reply_to_message": {"message_id": 3, "from": PELL, "forum_topic_created": {"name": "x"}}}, False),
+    ],
+)
+def test_a_message_of_a_group_calls_the_agent_by_its_name_or_by_an_answer(
+    update: Json, members: Json, mentioned: bool
+) -> None:
+    update["message"] |= {"text": "Ahoy @pell_bot!", "chat": GROUP, **members}
+    assert from_update(update, bot=BOT).mentioned is mentioned
 
 
 @pytest.mark.parametrize(
