@@ -44,6 +44,8 @@ NOBODY: Final = "No owner is configured who could be asked, so the answer was no
 NOT_HERE: Final = "Only an owner may be asked, and this chat is not with one, so the answer was no."
 NO_CHAT: Final = "There is no chat in which anybody could be asked, so the answer was no."
 
+GOES_DOWN: Final = "The gateway is shutting down, so the answer was no."
+
 logger = logging.getLogger(__name__)
 
 
@@ -127,6 +129,8 @@ class Approvals:
             ask: The ask.
             where: The chat; None for the one in which it was asked before.
         """
+        if self._asks.closed:
+            return Answer(Verdict.DECLINE, why=GOES_DOWN)
         try:
             return await self._ask_in(ask, where)
         except Exception:
@@ -157,12 +161,17 @@ class Approvals:
         if not self._asks.end(pending, answer, AskState.OVER, told, again=False):
             await pending.done.wait()
             self._asks.forget(pending)
-            await self._asks.keep(self._asked.forget_answer(identity))
+            if not self._asks.closed:
+                await self._asks.keep(self._asked.forget_answer(identity))
 
     async def withdraw_all(self, thread: str, why: str) -> None:
         """Nobody needs any answer of a conversation of a backend any more, as one sentence says: it is gone, say."""
         for identity in self._asks.open_in(thread):
             await self.withdraw(identity, why)
+
+    def close(self) -> None:
+        """Ask nobody any more; `open_approvals` calls this at the end of its block."""
+        self._asks.close()
 
     async def recover(self) -> None:
         """Take over what an earlier process left open; `open_approvals` calls this."""
@@ -198,7 +207,7 @@ class Approvals:
     async def _open(self, ask: Ask, where: Where) -> Pending:
         handle, seconds = new_handle(self._random_bytes), self._settings.seconds
         questions = ask.what.questions if isinstance(ask.what, QuestionAsked) else ()
-        shape = Shape(body_of(ask.what, where.channel, self._secrets), questions)
+        shape = Shape(body_of(ask.what, self._posting.limit(where.channel), self._secrets), questions)
         parked = Parked(
             identity=ask.identity,
             handle=digest_of_handle(handle),
@@ -260,7 +269,10 @@ async def open_approvals(
             secrets=secrets,
         )
         await approvals.recover()
-        yield approvals
+        try:
+            yield approvals
+        finally:
+            approvals.close()
 
 
 def _addressed(where: Where, key: str, text: str) -> Outgoing:

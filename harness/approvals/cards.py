@@ -4,10 +4,10 @@ Pure. What is decided on is shown whole, or how much of it is not, and then it c
 own word stands in a block or between signs that it cannot leave.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
-from harness.approvals.display import Shown, block, cut, exact, inline, plain
+from harness.approvals.display import Shown, block, cut, exact, inline, is_mixed, plain
 from harness.asks import ApprovalAsked, ApprovalKind, Question, QuestionAsked, Verdict
 from harness.delivery.outbox import Button
 from harness.lean_values import dataclass
@@ -15,9 +15,8 @@ from harness.units import utf16_units
 
 PREFIX: Final = "ask"
 """What the data of our buttons begins with."""
-LIMITS: Final[Mapping[str, int]] = {"telegram": 4_096}
-LIMIT: Final = 2_000
-"""The most UTF-16 units of a message on the channels named, and on every other one (Discord takes 2,000 characters)."""
+LONGEST: Final = 4_096
+"""UTF-16 units of a card at most, also on a channel that takes more; Telegram takes that many."""
 _FRAME: Final = 1_100
 """Kept free for our own words, the reason, the folder and what becomes of it."""
 MOST_BUTTONS: Final = 8
@@ -61,15 +60,15 @@ class Card:
     buttons: tuple[tuple[Button, ...], ...]
 
 
-def body_of(what: ApprovalAsked | QuestionAsked, channel: str, secrets: Collection[str] = ()) -> Body:
+def body_of(what: ApprovalAsked | QuestionAsked, limit: int, secrets: Collection[str] = ()) -> Body:
     """Render what is asked.
 
     Args:
         what: What is asked.
-        channel: The name of the channel that shows it.
+        limit: UTF-16 units of its card at most.
         secrets: Values that stand in no chat.
     """
-    room = LIMITS.get(channel, LIMIT) - _FRAME
+    room = max(0, limit - _FRAME)
     return _question(what, room, secrets) if isinstance(what, QuestionAsked) else _approval(what, room, secrets)
 
 
@@ -86,6 +85,8 @@ def _approval(what: ApprovalAsked, room: int, secrets: Collection[str]) -> Body:
         whole = whole and not folder.missing
         shown = Shown(shown.text, shown.written_out + folder.written_out, shown.missing + folder.missing)
     lines += _remarks(shown, whole=whole)
+    if is_mixed(what.text):
+        lines.append("Some of its letters may look like others.")
     if reason := plain(what.reason, _LONGEST_REASON, secrets=secrets).text:
         lines.append(f"Why, in the agent's own words, which nobody checked: {inline(reason)}")
     offers = {Verdict.DECLINE, Verdict.CANCEL} if whole else {Verdict.DECLINE}

@@ -19,6 +19,7 @@ _ANSI: Final = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # titles, addresses and the like
     r"|\x1b[ -/]*[0-~]"
 )
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _NO_INK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Printable, and drawn as nothing."""
 _FENCE: Final = "```"
@@ -97,6 +98,17 @@ def plain(text: str, limit: int = LONGEST_WORDS, *, secrets: Iterable[str] = ())
 
 def _is_space(character: str) -> bool:
     return character in "\t\n\v\f\r\x1c\x1d\x1e\x85" or unicodedata.category(character) in {"Zs", "Zl", "Zp"}
+
+
+def is_mixed(text: str) -> bool:
+    """Whether a word has Latin letters and others, which may look like these."""
+    if text.isascii():
+        return False
+    for word in _LETTERS.findall(text):
+        latin = {unicodedata.name(each, "").startswith("LATIN ") for each in word}
+        if latin == {True, False}:
+            return True
+    return False
 
 
 def block(text: str) -> str:

@@ -19,6 +19,7 @@ from harness.asks import Answer, Verdict
 from harness.delivery.outbox import Outgoing
 from harness.errors import StoreError
 from harness.store.asked import Asked, AskState, Parked
+from harness.tasks import guarded
 from harness.timing import Clock
 
 LOST_CARD: Final = "Expired with the restart."
@@ -59,6 +60,15 @@ class OpenAsks:
         """By identity."""
         self._by_handle: dict[str, Pending] = {}
         """By the digest of the handle."""
+        self.closed = False
+        """Whether nothing is sent and written any more; the next start does it."""
+
+    def close(self) -> None:
+        """Send and write nothing any more. What is open stays so in the store."""
+        self.closed = True
+        for each in self._held.values():
+            if each.timer is not None:
+                each.timer.cancel()
 
     def get(self, identity: str) -> Pending | None:
         """An ask that is open, or whose answer may be asked for once more."""
@@ -99,6 +109,9 @@ class OpenAsks:
         pending.answer, pending.told = answer, told
         if pending.timer is not None:
             pending.timer.cancel()
+        if self.closed:
+            pending.done.set()
+            return True
         self.spawn(self._close, pending, state, again and pending.parked.outlives)
         return True
 
@@ -210,13 +223,7 @@ class OpenAsks:
 
     def spawn(self, do: Callable[[*Arguments], Awaitable[object]], *arguments: *Arguments) -> None:
         """Do something in a task of its own. Its error ends nothing else."""
-        self._group.start_soon(self._guarded, do, arguments)
-
-    async def _guarded(self, do: Callable[[*Arguments], Awaitable[object]], arguments: tuple[*Arguments]) -> None:
-        try:
-            await do(*arguments)
-        except Exception:
-            logger.exception("something about an ask failed")
+        self._group.start_soon(guarded, do, *arguments)
 
 
 def card_key(parked: Parked) -> str:

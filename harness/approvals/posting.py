@@ -9,6 +9,7 @@ from typing import Final
 
 import anyio
 
+from harness.approvals.cards import LONGEST
 from harness.delivery.outbox import NotSentError, Outbox, Outgoing
 
 WAITS: Final = (1.0, 2.0, 4.0)
@@ -44,6 +45,10 @@ class CardPosting:
     def edits(self, channel: str) -> bool:
         """Whether a channel can put another text in the place of one that was sent."""
         return self._outbox.can(channel).edits
+
+    def limit(self, channel: str) -> int:
+        """UTF-16 units of a card at most; where a channel counts otherwise, it takes more than that."""
+        return min(self._outbox.can(channel).limit or LONGEST, LONGEST)
 
     async def send(self, outgoing: Outgoing) -> str | None:
         """Send a text; gives the channel's id of it, empty where it may be there without one, None where it is not."""

@@ -15,7 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from harness.agent import Agent
-from harness.approvals.approvals import HOW_TO_ENABLE, NO_CHAT, NOBODY, NOT_HERE
+from harness.approvals.approvals import GOES_DOWN, HOW_TO_ENABLE, NO_CHAT, NOBODY, NOT_HERE
 from harness.approvals.hearing import (
     LOST,
     NO_LEAVE,
@@ -445,6 +445,15 @@ async def test_an_ask_that_nobody_needs_any_more_is_withdrawn_once(tmp_path: Pat
         assert at.texts == [f"{SHOWN}No longer needed: the turn was stopped."]
 
 
+async def test_a_card_is_no_longer_than_its_channel_takes(tmp_path: Path) -> None:
+    outbox = RecordingOutbox(Abilities(keys=True, edits=True, limit=2_000))
+    async with room(tmp_path, outbox=outbox) as at:
+        at.ask(await at.asker(), ask(replace(COMMAND, text="x" * 2_500)))
+        card = await at.card()
+        assert 1_000 < len(card.text) <= 2_000
+        assert list(data(card)) == ["Decline"]
+
+
 async def test_a_card_that_its_channel_does_not_take_is_a_no(tmp_path: Path) -> None:
     def full(call: str, outgoing: Outgoing) -> Never:
         raise NotSentError("the channel is full")
@@ -684,6 +693,24 @@ async def test_all_that_a_conversation_asks_is_withdrawn_at_once(tmp_path: Path)
         gone = Answer(Verdict.DECLINE, why="it is gone.")
         assert [await each.get() for each in asked[:2]] == [gone, gone]
         assert asked[2].answer is None
+
+
+async def test_once_the_gateway_goes_down_nothing_is_asked_and_nothing_more_is_said(tmp_path: Path) -> None:
+    outbox, shown = RecordingOutbox(), ""
+    async with anyio.create_task_group() as group:
+        async with room(tmp_path, outbox=outbox) as at:
+            asker = await at.asker()
+            asked = Asked()
+            group.start_soon(asked.run, asker, ask())
+            shown = (await at.card()).text
+            await at.rest()
+        at.house.clock.advance(600)
+        assert (await asker.ask(ask(identity="late"))).why == GOES_DOWN
+        assert asked.answer is None  # what is open is known to the next start
+        await asker.withdraw(ask().identity, "the turn was stopped.")
+        assert await asked.get() == Answer(Verdict.DECLINE, why="the turn was stopped.")
+    assert outbox.texts() == [shown]
+    assert rows(tmp_path, "SELECT state FROM asked") == [("open",)]
 
 
 async def test_a_store_that_fails_keeps_nobody_from_asking_and_answering(

@@ -29,6 +29,16 @@ TEXT = st.text(max_size=12) | st.sampled_from(
             LEAVE - {Verdict.ALLOW_ALWAYS},
         ),
         (
+            replace(COMMAND, text="g\u0456t push"),
+            "May I run this command?\n```\ng\u0456t push\n```\nSome of its letters may look like others.",
+            LEAVE,
+        ),
+        (
+            replace(COMMAND, text="echo größer мир"),
+            "May I run this command?\n```\necho größer мир\n```",
+            LEAVE,
+        ),
+        (
             replace(COMMAND, cwd="/" + "w" * 200),
             f"May I run this command?\n```\nrm -r build\n```\nFolder: `/{'w' * 199}`\nOne character not shown.\n"
             "What is not shown whole can only be declined.",
@@ -61,15 +71,15 @@ TEXT = st.text(max_size=12) | st.sampled_from(
 def test_an_approval_is_shown_whole_or_can_only_be_declined(
     what: ApprovalAsked, text: str, offers: frozenset[Verdict]
 ) -> None:
-    body = body_of(what, "telegram")
+    body = body_of(what, 4_096)
     assert (body.text, body.offers) == (text, offers)
 
 
 def test_a_long_command_is_shown_as_far_as_its_channel_takes_it() -> None:
     what = replace(COMMAND, text="x" * 2_000)
-    assert body_of(what, "telegram").offers == LEAVE
-    assert body_of(what, "discord").offers == ONLY_NO
-    assert "\n1100 characters not shown.\n" in body_of(what, "discord").text
+    assert body_of(what, 4_096).offers == LEAVE
+    assert body_of(what, 2_000).offers == ONLY_NO
+    assert "\n1100 characters not shown.\n" in body_of(what, 2_000).text
 
 
 COLOUR = Question("q1", "Which colour?", "Paint", (Choice("red", "as before"), Choice("blue")))
@@ -95,7 +105,7 @@ SIZE = Question("q2", "How large?", in_words=True)
     ],
 )
 def test_a_question_is_shown_with_its_choices(what: QuestionAsked, text: str) -> None:
-    body = body_of(what, "telegram")
+    body = body_of(what, 4_096)
     assert (body.text, body.offers) == (text, frozenset({Verdict.ALLOW, Verdict.DECLINE}))
 
 
@@ -119,7 +129,7 @@ def test_a_question_is_shown_with_its_choices(what: QuestionAsked, text: str) ->
     ],
 )
 def test_a_question_says_how_it_is_answered(questions: tuple[Question, ...], how: str, labels: list[str]) -> None:
-    body = body_of(QuestionAsked("1", "", questions, "Well?"), "telegram")
+    body = body_of(QuestionAsked("1", "", questions, "Well?"), 4_096)
     card = asking(body, HANDLE, questions, 90)
     assert card.text == f"{body.text}\nWithin 90 seconds: {how}"
     assert [each.label for row in card.buttons for each in row] == labels
@@ -146,13 +156,13 @@ def test_a_question_says_how_it_is_answered(questions: tuple[Question, ...], how
         TEXT,
         TEXT,
     ),
-    channel=st.sampled_from(["telegram", "discord"]),
+    most=st.sampled_from([4_096, 2_000, 1_100]),
     name=TEXT,
 )
 def test_a_card_fits_its_channel_before_and_after_the_answer(
-    what: ApprovalAsked | QuestionAsked, channel: str, name: str
+    what: ApprovalAsked | QuestionAsked, most: int, name: str
 ) -> None:
-    body, most = body_of(what, channel), {"telegram": 4_096, "discord": 2_000}[channel]
+    body = body_of(what, most)
     questions = what.questions if isinstance(what, QuestionAsked) else ()
     card = asking(body, HANDLE, questions, 600)
     assert utf16_units(card.text) <= most
