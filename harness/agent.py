@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from harness.asks import Asker
     from harness.heartbeat.response import HeartbeatResponder
     from harness.heartbeat.run import HeartbeatRun
+    from harness.replies.mode import Delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,14 @@ class Agent(Generic[TurnT]):
         key = message.session_key(self.gatherer.settings.id)
         # What was said to the owner here, the memory among it, stays in the owner's conversation.
         return f"{key}:other" if self.audience(message) is Audience.OTHER_DIRECT else key
+
+    def delivery(self, message: InboundMessage) -> "Delivery":
+        """How the answer to `message` reaches its chat."""
+        from harness.replies.mode import delivery_mode
+
+        names = self.toolbox.names if self.toolbox is not None else frozenset[str]()
+        tools = {name.lower() for name in names}
+        return delivery_mode(self.gatherer.settings.replies, message.chat.kind, tools=tools)
 
     def _said(self, messages: Sequence[InboundMessage], left_out: str) -> Situation:
         first, *more = messages

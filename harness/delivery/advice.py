@@ -21,13 +21,15 @@ A message that was being said into a turn, and that the turn does not have, is a
 Nothing that may have begun runs a second time.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
+from harness.delivery.outbox import Abilities
 from harness.lean_values import dataclass
-from harness.replies.gate import Say, Silent, decide
-from harness.store.admitted import Ending, OpenDelivery, Outbound, Sending, State
+from harness.replies.gate import Reply, Say, Silent, Way, decide
+from harness.store.admitted import Ending, Inbound, OpenDelivery, Outbound, Sending, State
 from harness.turns import TurnResult
 
 STALE: Final = 24 * 3600.0
@@ -127,9 +129,13 @@ class Nothing:
     """How it is settled; None for one that stays open."""
 
 
+Plan: TypeAlias = Callable[[Inbound, TurnResult, int], Mapping[int, str] | Reply]
+"""Of the message that was answered, the result, and how many places are taken by what was shown: what is to be sent, by
+place; or silence, or a notice."""
 Advice: TypeAlias = DeliverLate | Notice | RunNow | Nothing
 
 
+_SAID: Final = Nothing("a tool of the turn sent the answer", Ending.SENT)
 _SILENT: Final = Nothing("the agent chose to say nothing", Ending.SILENT)
 _STOPPED: Final = Nothing("a person stopped it", Ending.STOPPED)
 
@@ -163,7 +169,17 @@ def is_hopeless(rounds: int, arrived_at: float, now: float) -> bool:
     return rounds >= MOST_ROUNDS and now - arrived_at >= LEAST_TRIED
 
 
-def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: float = STALE) -> Advice:
+def as_it_is(lead: Inbound, result: TurnResult, taken: int) -> Mapping[int, str] | Reply:
+    """The texts of an answer whatever their size, for who only looks; its files are checked by whoever sends them."""
+    from harness.delivery.parcel import planned
+
+    reply = decide(result, way=Way(channel=lead.channel, chat=lead.chat))
+    return reply if isinstance(reply, Silent) or reply.notice else planned(reply, Abilities(), taken)
+
+
+def advise(
+    delivery: OpenDelivery, found: Found | None, *, now: float, stale: float = STALE, plan: Plan = as_it_is
+) -> Advice:
     """Say what to do about messages that were left open.
 
     Args:
@@ -171,6 +187,7 @@ def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: fl
         found: What the backend says of their turn; None where it was not asked, see `must_ask`.
         now: Unix seconds.
         stale: See `STALE`.
+        plan: Says what is to be sent of a result.
     """
     if delivery.ours:
         return Nothing("it is being worked on")
@@ -180,7 +197,7 @@ def advise(delivery: OpenDelivery, found: Found | None, *, now: float, stale: fl
         case State.RUNNING:
             if found is Fate.RUNNING and now - delivery.inbound[-1].arrived_at >= LONGEST_TURN:
                 return Notice(STILL_RUNS)
-            return _by_turn(delivery, found, now - stale)
+            return _by_turn(delivery, found, now - stale, plan)
         case State.ANSWERED:
             left = tuple(each for each in delivery.outbound if each.text and each.state is not Sending.SENT)
             if left:
@@ -199,14 +216,15 @@ def _run(delivery: OpenDelivery, oldest: float) -> Advice:
     return Notice(TOO_OLD) if delivery.inbound[-1].arrived_at < oldest else RunNow()
 
 
-def _by_turn(delivery: OpenDelivery, found: Found | None, oldest: float) -> Advice:
+def _by_turn(delivery: OpenDelivery, found: Found | None, oldest: float, plan: Plan) -> Advice:
     match found:
         case TurnResult() if not delivery.led:
             return Nothing("the turn that it was said into was answered", Ending.SENT)
         case TurnResult():
-            reply = decide(found)
+            lead = next((each for each in delivery.inbound if each.key == delivery.lead), delivery.inbound[0])
+            reply = plan(lead, found, max((each.place + 1 for each in delivery.outbound), default=0))
             if isinstance(reply, Silent):
-                return _SILENT if reply.chosen else _STOPPED
+                return _SAID if reply.said else _SILENT if reply.chosen else _STOPPED
             return _late(delivery, reply, found)
         case Fate.NEVER_BEGAN:
             return _run(delivery, oldest)
@@ -218,11 +236,11 @@ def _by_turn(delivery: OpenDelivery, found: Found | None, oldest: float) -> Advi
             return Notice(BROKE_OFF)
 
 
-def _late(delivery: OpenDelivery, reply: Say, found: TurnResult) -> Advice:
-    if reply.notice:
+def _late(delivery: OpenDelivery, reply: Mapping[int, str] | Say, found: TurnResult) -> Advice:
+    if isinstance(reply, Say):
         return Notice(reply.texts[0])
     shown = {each.place: each for each in delivery.outbound}
-    texts = tuple(Outbound(delivery.lead, at, text, *_of(shown.get(at))) for at, text in enumerate(reply.texts))
+    texts = tuple(Outbound(delivery.lead, at, text, *_of(shown.get(at))) for at, text in reply.items())
     return DeliverLate(texts, found.conversation, found.turn)
 
 

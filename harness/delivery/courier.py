@@ -7,7 +7,8 @@ wait for none of them.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
 from typing import Final, TypeAlias, TypeVar
@@ -17,10 +18,13 @@ import anyio.abc
 
 from harness.delivery.advice import is_hopeless
 from harness.delivery.outbox import Outbox
+from harness.delivery.parcel import NOT_SENT, files, is_file, planned, unpacked
 from harness.delivery.posting import LONGEST_WAIT, GaveUpError, Place, Posting
 from harness.delivery.showing import Showing
 from harness.lean_values import dataclass
-from harness.replies.gate import Reply, Say, Silent, decide
+from harness.replies.gate import Reply, Say, Silent, Way, decide
+from harness.replies.media import MediaRules
+from harness.replies.mode import Delivery
 from harness.store.admitted import Ending, Inbound, Outbound, Sending
 from harness.store.deliveries import Deliveries
 from harness.turns import EndedBy, Failure, Finished, RunningTurn, Trigger, TurnEvent, TurnResult
@@ -58,6 +62,7 @@ class Courier:
     Args:
         deliveries: The ledger.
         outbox: The way to the chats.
+        media: Where the files of answers may be taken from; by default nothing but addresses goes out.
         tell: Hears, in one sentence, of what a person who runs the gateway should know.
         waits: Seconds between the tries to send a text.
         deadline: Seconds for one call of the channel.
@@ -71,6 +76,7 @@ class Courier:
         deliveries: Deliveries,
         outbox: Outbox,
         *,
+        media: MediaRules = MediaRules(),  # noqa: B008 - frozen
         tell: Callable[[str], None] = logger.warning,
         waits: Sequence[float] = WAITS,
         deadline: float = SEND_DEADLINE,
@@ -80,6 +86,7 @@ class Courier:
     ) -> None:
         self._deliveries = deliveries
         self._posting = Posting(deliveries, outbox, tell=tell, waits=waits, deadline=deadline, sleep=sleep)
+        self._media = media
         self._now = now
         self._sleep = sleep
         self._wall = wall
@@ -106,6 +113,7 @@ class Courier:
         *,
         trigger: Trigger = Trigger.CHAT,
         show: bool = True,
+        delivery: Delivery = Delivery.AUTOMATIC,
         hear: Callable[[TurnEvent], None] | None = None,
     ) -> Carried:
         """See a turn to its end, and deliver what it says. For a task of its own, as a channel may take its time.
@@ -118,10 +126,11 @@ class Courier:
             trigger: Why it runs.
             show: Show the answer while it is said, where the channel can edit. What then turns out to be silence is
                 taken back where the channel can do that, so this is not for a chat in which silence is usual.
+            delivery: How what it says reaches the chat. Nothing is shown where the message tool alone speaks.
             hear: Hears every event, as it comes.
         """
         showing = None
-        if show and trigger is Trigger.CHAT and self._posting.can(lead).edits:
+        if show and delivery is Delivery.AUTOMATIC and trigger is Trigger.CHAT and self._posting.can(lead).edits:
             showing = Showing(self._posting, lead, now=self._now, sleep=self._sleep)
         place: Place | None = None
 
@@ -135,27 +144,36 @@ class Courier:
                 over()
             else:
                 result = await _followed(turn, showing, hear, over)
-            return await self._end(lead, result, trigger, showing, place)
+            way = Way(delivery=delivery, channel=lead.channel, chat=lead.chat)
+            return await self._end(lead, result, trigger, way, showing, place)
         finally:
             if place is not None:
                 place.leave()
 
     async def _end(
-        self, lead: Inbound, result: TurnResult, trigger: Trigger, showing: Showing | None, place: Place | None
+        self,
+        lead: Inbound,
+        result: TurnResult,
+        trigger: Trigger,
+        way: Way,
+        showing: Showing | None,
+        place: Place | None,
     ) -> Carried:
         """Deliver what a turn that is over says."""
-        reply = decide(result, trigger)
+        reply = self._decided(result, trigger, way)
         if Failure.SHUTDOWN is result.failure or EndedBy.SHUTDOWN is result.ended_by:
             return Carried(result, reply, None)  # the next start looks what became of it
         match reply:
             case Say():
                 ending = await self._say(lead, reply, result, showing, place)
-            case Silent(chosen=chosen):
+            case Silent(chosen=chosen, said=said, why=why):
+                if why:
+                    self._posting.tell(f"{why} ({_where(lead)})")
                 if chosen and showing is not None:
                     await self._withdraw(lead, showing.stands)
                 if made_way(result, reply):
                     return Carried(result, reply, None)
-                ending = Ending.SILENT if chosen else Ending.STOPPED
+                ending = Ending.SENT if said else Ending.SILENT if chosen else Ending.STOPPED
                 await self._posting.keep(self._deliveries.settle(lead.key, ending))
         return Carried(result, reply, ending)
 
@@ -213,21 +231,38 @@ class Courier:
     async def _say(
         self, lead: Inbound, reply: Say, result: TurnResult, showing: Showing | None, place: Place | None
     ) -> Ending | None:
-        write = self._deliveries.answer(
-            lead.key, dict(enumerate(reply.texts)), conversation=result.conversation, turn=result.turn
-        )
+        stands = showing.stands if showing is not None else []
+        plan = planned(reply, self._posting.can(lead), len(stands))
+        write = self._deliveries.answer(lead.key, plan, conversation=result.conversation, turn=result.turn)
         await self._posting.keep(write)
-        texts = [Outbound(lead.key, at, text) for at, text in enumerate(reply.texts)]
+        texts = [Outbound(lead.key, at, text) for at, text in plan.items()]
         if showing is None:
             return await self._in_order(lead, texts, place)
-        for text, stands in zip(texts[:], showing.stands, strict=False):
-            texts[text.place] = Outbound(lead.key, text.place, text.text, stands.state, stands.sent_as)
+        words = sum(at < len(stands) for at in plan)  # these take the place of what was shown
+        for at, shown in enumerate(stands[:words]):
+            texts[at] = replace(texts[at], state=shown.state, sent_as=shown.sent_as)
         async with self._posting.in_order(lead, place):
-            if showing.shown[: len(texts)] != list(reply.texts):
+            if showing.shown[:words] != [unpacked(each.text).text for each in texts[:words]] or words < len(texts):
                 await showing.rest(LONGEST_WAIT)
             if not reply.rest_stays:
-                await self._withdraw(lead, showing.stands[len(texts) :])
-            return await self._deliver(lead, texts, showing.shown)
+                await self._withdraw(lead, stands[words:])
+            return await self._deliver(lead, texts, showing.shown[:words])
+
+    def _decided(self, result: TurnResult, trigger: Trigger, way: Way) -> Reply:
+        """What the chat is told, with the files that may go out."""
+        reply = decide(result, trigger, way=way)
+        if isinstance(reply, Silent):
+            return reply
+        sent = [each for each in result.evidence.sent if (each.channel, each.chat) == (way.channel, way.chat)]
+        reply = files(reply, self._media, self._posting.tell, sent)
+        return reply if reply.texts or reply.media else Silent(said=True)  # a tool has sent them
+
+    def plan(self, lead: Inbound, result: TurnResult, taken: int) -> Mapping[int, str] | Reply:
+        """What is to be sent of a turn that an earlier process began, by place, see `advice.Plan`."""
+        reply = self._decided(result, Trigger.CHAT, Way(channel=lead.channel, chat=lead.chat))
+        if isinstance(reply, Silent) or reply.notice:
+            return reply
+        return planned(reply, self._posting.can(lead), taken)
 
     async def _in_order(
         self, lead: Inbound, texts: Sequence[Outbound], place: Place | None = None, *, rounds: int = 1
@@ -247,14 +282,24 @@ class Courier:
         afters = [*texts[1:], None]
         for at, (text, after, now) in enumerate(zip(texts, afters, chain(shown, repeat("")), strict=False)):
             try:
-                stands = bool(text.sent_as) and text.text == now
-                sent_as = text.sent_as if stands else await self._posting.post(lead, text)
+                stands = bool(text.sent_as) and unpacked(text.text).text == now
+                sent_as = text.sent_as if stands else await self._post(lead, text)
             except GaveUpError as error:
                 return await self._give_up(lead, texts[at:], error, rounds)
             then = after.place if after is not None else None
             write = self._deliveries.sent(lead.key, text.place, sent_as, then=then, last=after is None)
             await self._posting.keep(write)
         return Ending.SENT
+
+    async def _post(self, lead: Inbound, text: Outbound) -> str:
+        """Send a message, or the sentence that it could not be, where it is a file that the channel will never take."""
+        try:
+            return await self._posting.post(lead, text)
+        except GaveUpError as error:
+            if not error.for_good or error.in_doubt or not is_file(text.text):
+                raise
+            self._posting.tell(f"The file {unpacked(text.text).media} was not taken by {_where(lead)}.")
+        return await self._posting.post(lead, replace(text, text=NOT_SENT, state=Sending.PLANNED))
 
     async def _give_up(self, lead: Inbound, left: Sequence[Outbound], error: GaveUpError, rounds: int) -> Ending | None:
         text, perhaps = left[0], " as far as is known" if error.in_doubt else ""

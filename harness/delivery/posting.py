@@ -7,11 +7,13 @@ tells a repetition by its key, the text is simply handed over again; elsewhere o
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final
 
 import anyio
 
 from harness.delivery.outbox import Abilities, NotSentError, Outbox, Outgoing
+from harness.delivery.parcel import unpacked
 from harness.errors import StoreError
 from harness.lean_values import dataclass
 from harness.store.admitted import Inbound, Outbound, Sending
@@ -177,12 +179,13 @@ class Posting:
             if way.repeats:  # there may be two of it already
                 raise GaveUpError(for_good=True, in_doubt=True, repeats=way.repeats)
             await self.keep(self.deliveries.sending(lead.key, text.place, repeats=1))
-        words = f"{text.text}\n\n{AGAIN}" if marked else text.text
-        outgoing = addressed(lead, way.key, words, again=way.in_doubt)
+        outgoing = addressed(lead, way.key, text.text, again=way.in_doubt)
+        if marked:
+            outgoing = replace(outgoing, text=f"{outgoing.text}\n\n{AGAIN}".lstrip())
         try:
             if not way.sent_as:
                 way.sent_as = await self.within(self.outbox.send(outgoing))
-                if not (way.in_doubt and can.keys and can.edits):
+                if not (way.in_doubt and can.keys and can.edits) or outgoing.media:
                     return None
                 way.in_doubt = False  # what is there under this key may be the preview of this text
             await self.within(self.outbox.edit(way.sent_as, outgoing))
@@ -215,6 +218,11 @@ class Posting:
             return await call or ""
 
 
-def addressed(lead: Inbound, key: str, text: str, *, again: bool = False) -> Outgoing:
-    """A text for the chat of a message, as the answer to it."""
-    return Outgoing(key=key, channel=lead.channel, chat=lead.chat, text=text, reply_to=lead.message_id, again=again)
+def addressed(lead: Inbound, key: str, kept: str, *, again: bool = False) -> Outgoing:
+    """What the ledger keeps of a message (`harness.delivery.parcel`), for the chat of the one that it answers."""
+    parcel = unpacked(kept)
+    media = () if parcel.media is None else (parcel.media,)
+    reply_to = parcel.reply_to or lead.message_id
+    return Outgoing(
+        key=key, channel=lead.channel, chat=lead.chat, text=parcel.text, reply_to=reply_to, again=again, media=media
+    )

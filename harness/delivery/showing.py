@@ -1,6 +1,7 @@
 """What a chat sees of an answer while it is said: a message that is edited as often as the channel allows.
 
-Where further words come into a turn whose answer is whole by then, that one stands, and another message begins.
+Where further words come into a turn whose answer is whole by then, that one stands, and another message begins; another
+one begins as well where the answer grows over what a message of the channel takes.
 """
 
 import logging
@@ -12,6 +13,7 @@ import anyio
 
 from harness.delivery.outbox import NotSentError, Outgoing
 from harness.delivery.posting import Posting, addressed
+from harness.replies.chunks import chunks
 from harness.replies.preview import Preview
 from harness.store.admitted import Inbound, Outbound, Sending
 from harness.turns import TurnEvent
@@ -38,6 +40,8 @@ class Showing:
         self._sleep = sleep
         self._pace = posting.can(lead).pace
         self._preview = Preview()
+        can = posting.can(lead)
+        self._limit, self._unit = can.limit, can.unit
         self._news: anyio.Event | None = None
         self._resting: anyio.CancelScope | None = None
         self._over = False
@@ -89,8 +93,9 @@ class Showing:
     def _behind(self) -> tuple[int, str] | None:
         """The first message that does not show what it should, and what that is."""
         shown = chain(self.shown, repeat(""))
+        texts = chain.from_iterable(chunks(text, self._limit, self._unit) for text in self._preview.texts)
         return next(
-            ((at, text) for at, (text, now) in enumerate(zip(self._preview.texts, shown, strict=False)) if text != now),
+            ((at, text) for at, (text, now) in enumerate(zip(texts, shown, strict=False)) if text != now),
             None,
         )
 

@@ -16,9 +16,11 @@ from harness.delivery.advice import (
     Looked,
     Nothing,
     Notice,
+    Plan,
     Reconciler,
     RunNow,
     advise,
+    as_it_is,
     must_ask,
     parted,
 )
@@ -55,6 +57,7 @@ async def open_deliveries(
     *,
     now: Callable[[], float] = time.time,
     stale: float = STALE,
+    plan: Plan = as_it_is,
 ) -> list[Advised]:
     """What an earlier process left open, in the order in which it came in, with advice. Changes nothing.
 
@@ -63,6 +66,7 @@ async def open_deliveries(
         reconciler: Who knows what became of the turns; None for nobody.
         now: Unix seconds.
         stale: See `advice.STALE`.
+        plan: Says what is to be sent of a turn's result.
 
     Raises:
         StoreError: The store cannot be read.
@@ -80,7 +84,7 @@ async def open_deliveries(
         looked = seen.get(at)
         for part in parted(each, looked):
             found = looked.found if looked is not None else None
-            advised.append(Advised(part, advise(part, found, now=now(), stale=stale)))
+            advised.append(Advised(part, advise(part, found, now=now(), stale=stale, plan=plan)))
     return advised
 
 
@@ -125,7 +129,7 @@ async def recover(
     Raises:
         StoreError: The store cannot be read.
     """
-    advised = await open_deliveries(deliveries, reconciler, now=now, stale=stale)
+    advised = await open_deliveries(deliveries, reconciler, now=now, stale=stale, plan=courier.plan)
     # Before anything is delivered: what is settled with a turn may not be what the turn does not have.
     runs = [each.key for one in advised if isinstance(one.advice, RunNow) for each in one.delivery.inbound]
     if runs:

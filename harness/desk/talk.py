@@ -331,7 +331,8 @@ class Talk(Generic[AnyTurn]):
         # In a group silence is usual, and what was shown would have to be taken back.
         show = lead.message.chat.kind is ChatKind.DIRECT
         try:
-            await self._work.courier.carry(turn, lead.inbound, show=show, hear=heard)
+            delivery = self._work.agent.delivery(lead.message)
+            await self._work.courier.carry(turn, lead.inbound, show=show, delivery=delivery, hear=heard)
         except Exception:
             logger.exception("the answer to %s was not delivered", lead.key)
             self._work.tell(f"An answer to {lead.inbound.channel} {lead.inbound.chat} was not delivered; {THE_LOG}.")

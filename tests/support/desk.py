@@ -22,6 +22,7 @@ from harness.habits import Habits
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
 from harness.layers import Layer, LayerName
 from harness.plain import plain_settings
+from harness.replies.media import MediaRules
 from harness.settings.approvals import ApprovalSettings
 from harness.settings.queue import QueueRules, QueueSettings
 from harness.store.admitted import State
@@ -240,7 +241,7 @@ async def house(
     outbox, told = outbox or RecordingOutbox(), list[str]()
     async with bindings_at(folder / "store.sqlite") as bindings:
         deliveries = Deliveries(bindings.database)
-        courier = Courier(deliveries, outbox, tell=told.append)
+        courier = Courier(deliveries, outbox, media=MediaRules(workspace=str(workspace)), tell=told.append)
         async with (
             open_approvals(
                 *(bindings.database, outbox, asks or ApprovalSettings()),

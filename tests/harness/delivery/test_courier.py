@@ -342,7 +342,7 @@ async def test_a_channel_that_does_not_say_what_it_can_do_is_asked_again(tmp_pat
     clock = HurriedClock()
     async with office(tmp_path, Shy(PLAIN), clock) as here:
         carried = await here.carry(answered("Yes."))
-    assert (carried.ending, here.outbox.texts(), clock.slept) == (Ending.SENT, ["Yes."], [1.0, 2.0])
+    assert (carried.ending, here.outbox.texts(), clock.slept) == (Ending.SENT, ["Yes."], [1.0])
 
 
 async def test_a_turn_that_made_way_is_left_to_whoever_it_made_way_for(tmp_path: Path) -> None:
