@@ -50,7 +50,7 @@ from codex_bridge.wording import (
     TOOLS_INTRO,
 )
 from harness.habits import Habits
-from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Trust
+from harness.layers import Composition, Layer, LayerName, LeftOut, Lifetime, Picture, Trust
 from harness.lean_values import dataclass
 
 HABITS: Final = Habits(
@@ -241,6 +241,8 @@ class LanePlan:
     """Whether the server takes additional context."""
     edits: Mapping[str, str] = field(default_factory=dict[str, str])
     """Entries of texts that were edited since the thread was loaded, told with this turn or before."""
+    pictures: tuple[Picture, ...] = ()
+    """What the model sees with the words."""
 
     @property
     def mapped(self) -> Mapping[str, str]:
@@ -327,6 +329,7 @@ def plan(
         turn_once=_turn_once(_in(placed, Lane.TURN_ONCE)),
         turn_quoted=_turn_quoted(last),
         turn_words=_turn_words(last),
+        pictures=_pictures(last),
         placed=placed if takes_context else tuple(map(_in_block, placed)),
         takes_context=takes_context,
         left_out=(*fixed.left_out, *unheard),
@@ -343,6 +346,8 @@ class JoinPlan:
     """See `LanePlan.turn_named`."""
     quoted: Mapping[str, str]
     """See `LanePlan.turn_quoted`."""
+    pictures: tuple[Picture, ...] = ()
+    """See `LanePlan.pictures`."""
 
 
 def plan_join(layers: Iterable[Layer]) -> JoinPlan:
@@ -352,7 +357,8 @@ def plan_join(layers: Iterable[Layer]) -> JoinPlan:
         KeyError: A layer has no row in `LANE_OF`.
     """
     placed, _ = _placed(layers, LANE_OF, apart=False)
-    return JoinPlan(_turn_words(placed), _turn_named(_in(placed, Lane.TURN_NAMED)), _turn_quoted(placed))
+    named = _turn_named(_in(placed, Lane.TURN_NAMED))
+    return JoinPlan(_turn_words(placed), named, _turn_quoted(placed), _pictures(placed))
 
 
 _OF_ONE_TURN: Final = frozenset(
@@ -528,6 +534,10 @@ def _turn_words(placed: tuple[Placed, ...]) -> tuple[str, ...]:
             key = brought.get(each.layer.source)
             said.append(each.layer.text if each.layer.text or key is None else PASSED_ON.format(name=key))
     return (*said, *_for_others(others))
+
+
+def _pictures(placed: Iterable[Placed]) -> tuple[Picture, ...]:
+    return tuple(picture for each in placed if each.layer.pictures for picture in each.layer.pictures)
 
 
 def _for_others(keys: list[str]) -> list[str]:

@@ -357,10 +357,15 @@ class Running:
             context_round=thread.context_round,
             heard=turn.heard,
         )
+        shown = params
+        if turn.lanes.pictures:
+            from codex_bridge.pictures import with_pictures  # most messages bring none
+
+            params, shown = await with_pictures(params, turn.lanes.pictures)
         _tell_detours(turn, thread, model)
         _tell_override(turn, thread)
         _tell_changes(turn, before, changed)
-        turn.sent.append(SentRequest(TURN_START.name, params))
+        turn.sent.append(SentRequest(TURN_START.name, shown))
         await self._threads.will_say(connection, turn.key, said)
         # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
         with anyio.CancelScope(shield=True):

@@ -78,10 +78,15 @@ class Steering:
             turn_id=ledger.turn_id,
             context_round=context_round,
         )
+        shown = params
+        if joins.pictures:
+            from codex_bridge.pictures import with_pictures  # most messages bring none
+
+            params, shown = await with_pictures(params, joins.pictures)
         client_id = str(mark)
         sent = turn.steers.expect(key, words)
         ledger.joining.expect(client_id, key)
-        turn.sent.append(SentRequest(TURN_STEER.name, params))
+        turn.sent.append(SentRequest(TURN_STEER.name, shown))
         # Once it is out, only what Codex shows tells what became of it, also to a caller who does not wait for that.
         with anyio.CancelScope(shield=True):
             try:

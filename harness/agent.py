@@ -1,5 +1,6 @@
 """One agent: a workspace, a backend, and a message or the clock in between."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Generic, cast
@@ -12,6 +13,7 @@ from harness.layers import Layer, LayerName, Lifetime, Trust, words_of
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
+from harness.prompt.hygiene import literal
 from harness.toolbox import OwnChat, Toolbox, ToolTurn
 from harness.tools import Tool
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
@@ -91,8 +93,8 @@ class Agent(Generic[TurnT]):
         audience = self.audience(first)
         words = self._words(first, audience)
         situation = self._situation(Trigger.CHAT, audience, words, self.conversation(first))
-        if first.quoted:
-            situation = replace(situation, quotes=_quotes(first))
+        if (quotes := _quotes(first)) is not None:
+            situation = replace(situation, quotes=quotes)
         if audience is Audience.GROUP:
             from harness.prompt.chat import chat_facts  # a direct chat needs none
 
@@ -110,7 +112,18 @@ class Agent(Generic[TurnT]):
     def _words(self, message: InboundMessage, audience: Audience) -> Layer:
         # In a group whoever is not known as the owner is somebody else.
         owner = audience is Audience.OWNER or message.sender.id in (self.owners or ())
-        return words_of(message.text, message.key, Trust.OWNER if owner else Trust.OUTSIDER)
+        trust = Trust.OWNER if owner else Trust.OUTSIDER
+        if message.pressed:
+            # What a button carries comes from the program that the person uses.
+            carried = json.dumps(literal(message.pressed), ensure_ascii=False)
+            return words_of(f"I pressed the button that carries {carried}.", message.key, trust)
+        words = words_of(message.text, message.key, trust)
+        if message.attachments:
+            from harness.attached import pictures_of  # most messages bring no files
+
+            if pictures := pictures_of(message.attachments, own=owner):
+                words = replace(words, pictures=pictures)
+        return words
 
     async def heartbeat(self, run: "HeartbeatRun", *, key: str) -> Beat[TurnT]:
         """Begin a heartbeat in the owner's conversation, or beside it.
@@ -282,7 +295,7 @@ class Agent(Generic[TurnT]):
 
 
 def _quotes(message: InboundMessage) -> Layer | None:
-    if not message.quoted:
+    if not message.quoted and not message.attachments and not message.edited:
         return None
     from harness.quotes import quotes_of  # most messages bring nothing along
 

@@ -82,6 +82,18 @@ class Trust(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that the model sees with some words."""
+
+    path: str
+    """Where it is, from the root of this machine."""
+    media_type: str
+    """Such as "image/png", by its bytes."""
+    own: bool
+    """Whether the owner sent it as a picture of their own."""
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
     """One piece of prompt text on its way to a model."""
 
@@ -93,6 +105,8 @@ class Layer:
     text: str
     raw_units: int = -1
     """Size of the source in UTF-16 units before any cut; -1, the default, means that nothing was cut."""
+    pictures: tuple[Picture, ...] = ()
+    """What the model sees with it; only of a message's words."""
     units: int = field(init=False)
     """Size of `text` in UTF-16 units."""
 
