@@ -90,6 +90,8 @@ COMPACTION_DEADLINE: Final = 300.0
 writes 50 tokens a second needs one minute for a long one, and messages of the chat wait behind it."""
 DRAIN: Final = 10.0
 """Seconds that running turns have when the gateway shuts down, unless the configuration says otherwise."""
+HOOKED: Final = frozenset({"tools"})
+"""What hooks of a turn are asked about here: Codex runs its own commands unasked, see `harness.tool_hooks`."""
 PLACES_KEY: Final = "agents.defaults.maxConcurrent"
 """Of the configuration, for how many turns run at once."""
 COMPACTION_KEY: Final = "appServer.compactionTimeoutMs"
@@ -238,6 +240,12 @@ class CodexHarness:
         if self._closed:
             _fail(turn, SHUTTING_DOWN, Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
+        if request.hooks:
+            from harness.tool_hooks import missing_hook
+
+            if missing := missing_hook(request.hooks, HOOKED):
+                _fail(turn, missing, Failure.POLICY)
+                return turn
         if request.trigger is Trigger.CHAT:
             for other in [each for each in self._unfinished if _in_the_way(each, turn)]:
                 if self._limit is not None and other.place is not None:
@@ -575,14 +583,15 @@ class CodexHarness:
         asked = self._watching.ask(turn)
         try:
             with scope:
-                tools = {tool.name: tool for tool in turn.request.tools}
                 units, ceiling = self._result_limits(turn)
                 served = await serve(
                     call,
-                    tools,
+                    turn.request.tools,
                     done=lambda result: self._served(turn, result),
                     units=units,
                     ceiling=ceiling,
+                    hooks=turn.request.hooks,
+                    session_key=turn.request.session_key,
                 )
                 return served.to_wire()
         finally:

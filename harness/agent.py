@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.heartbeat.response import HeartbeatResponder
     from harness.heartbeat.run import HeartbeatRun
     from harness.replies.mode import Delivery
+    from harness.tool_hooks import ToolHook
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Agent(Generic[TurnT]):
     """Sender ids of the owner. None: whoever the channel lets into a direct chat is the owner."""
     toolbox: Toolbox | None = None
     """Its tools; None for an agent without any."""
+    hooks: "tuple[ToolHook, ...]" = ()
+    """What stands before and after each call of a tool."""
     conversations: Conversations = field(default_factory=Conversations, compare=False)
     """What each of its conversations holds."""
 
@@ -280,6 +283,7 @@ class Agent(Generic[TurnT]):
             model=self.model,
             effort=self.effort,
             tools=tools,
+            hooks=self.hooks,
             excerpts=settings.excerpts,
             may_vanish=may_vanish,
             environment=gathered.environment,

@@ -16,6 +16,7 @@ from harness.tools import Sent, Tool
 
 if TYPE_CHECKING:
     from harness.settings.excerpts import ExcerptLimits
+    from harness.tool_hooks import ToolHook
 
 
 class Trigger(Enum):
@@ -68,6 +69,9 @@ class TurnRequest:
     """What sets `seconds`, by its key in the configuration, for whoever has to be told that they were not enough."""
     asker: "Asker | None" = field(default=None, compare=False, repr=False)
     """The way to who may answer what the turn asks; None: nobody can be reached, and each ask is declined at once."""
+    hooks: "tuple[ToolHook, ...]" = field(default=(), compare=False, repr=False)
+    """What stands before and after each call of a tool. A turn with a required one that the backend cannot serve is
+    not run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,11 +141,18 @@ class ToolText(Variant):
     text: str
 
 
+class ToolPictureUrl(Variant):
+    """A picture that a tool returns, as a data URL: an address elsewhere is refused."""
+
+    type: Literal["inputImage"] = "inputImage"
+    image_url: str
+
+
 class ToolResult(Sent):
     """What a tool call came to."""
 
     success: bool
-    content_items: list[ToolText]
+    content_items: list[ToolText | ToolPictureUrl]
 
 
 class CurrentTime(Sent):

@@ -1,17 +1,20 @@
 """The agent's tools: how they are registered, and what a call of the model comes to."""
 
+import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio
 import pytest
 
-from codex_bridge.tool_calls import serve
+from codex_bridge.bridge import HOOKED
+from codex_bridge.tool_calls import seconds_for, serve
 from codex_bridge.tools import Registrar, registered
 from codex_bridge.wire.requests import ToolNamespace
-from codex_bridge.wire.server_requests import ToolCall
+from codex_bridge.wire.server_requests import ToolCall, ToolText
 from harness.json_value import Json
-from harness.tools import Tool, ToolResult
+from harness.tool_hooks import Changed, Refused, ToolHook, ToolUse, Verdict, missing_hook
+from harness.tools import Sent, Tool, ToolPicture, ToolResult
 from harness.units import utf16_units
 from tests.support.odd_tools import KEPT, LEFT_OUT, OFFERED, SCHEMA, groups, tool
 
@@ -134,12 +137,16 @@ def forget(_: ToolResult) -> None:
     """What a tool came to is nothing to this test."""
 
 
-async def answer(name: str, arguments: object, run: Tool, *, seconds: float = 5) -> tuple[bool, str]:
-    result = await serve(
-        call(name, arguments), {run.name: run}, done=forget, units=5_000, ceiling=5_000, seconds=seconds
-    )
-    (item,) = result.content_items
-    return result.success, item.text
+async def served(name: str, arguments: object, run: Tool, *hooks: ToolHook) -> tuple[bool, list[str]]:
+    result = await serve(call(name, arguments), [run], done=forget, units=5_000, ceiling=5_000, hooks=hooks)
+    return result.success, [
+        item.text if isinstance(item, ToolText) else item.image_url for item in result.content_items
+    ]
+
+
+async def answer(name: str, arguments: object, run: Tool, *hooks: ToolHook) -> tuple[bool, str]:
+    success, (text,) = await served(name, arguments, run, *hooks)
+    return success, text
 
 
 async def test_a_tool_can_end_the_turn_and_is_answered_all_the_same() -> None:
@@ -148,8 +155,8 @@ async def test_a_tool_can_end_the_turn_and_is_answered_all_the_same() -> None:
 
     told: list[ToolResult] = []
     run = replace(tool("over"), call=over)
-    result = await serve(call("over", {}), {"over": run}, done=told.append, units=99, ceiling=99)
-    assert [item.text for item in result.content_items] == ["It is over."]
+    result = await serve(call("over", {}), [run], done=told.append, units=99, ceiling=99)
+    assert result.content_items == [ToolText(text="It is over.")]
     assert told == [ToolResult(False, "It is over.", ends_turn=True)]
 
 
@@ -167,8 +174,204 @@ async def test_a_call_is_answered_whatever_the_tool_does() -> None:
     assert await answer("ok", [1], ok) == (False, "The arguments of ok must be an object.")
     failed = "ok failed; the gateway's log has the details."
     assert await answer("ok", {}, replace(ok, call=broken)) == (False, failed)
-    slow = "ok did not answer within 0.01 s and was stopped."
-    assert await answer("ok", {}, replace(ok, call=endless), seconds=0.01) == (False, slow)
+    slow = "ok did not answer within 0.01 s and was stopped; what it did by then stands."
+    assert await answer("ok", {}, replace(ok, call=endless, seconds=0.01)) == (False, slow)
+
+
+async def test_a_tool_that_does_not_stop_holds_up_nobody_and_its_late_result_counts_for_nothing() -> None:
+    told: list[ToolResult] = []
+    let_go, over = anyio.Event(), anyio.Event()
+
+    async def stubborn(_: Mapping[str, Json]) -> ToolResult:
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            await let_go.wait()
+        over.set()
+        return ToolResult(True, "Late.", media=("/w/late.png",))
+
+    run = replace(tool("ok"), call=stubborn, seconds=0.01)
+    with anyio.fail_after(5):
+        result = await serve(call("ok", {}), [run], done=told.append, units=99, ceiling=99)
+        let_go.set()
+        await over.wait()
+    assert (result.success, told) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("own", "arguments", "seconds"),
+    [
+        (None, {}, 90),
+        (None, {"timeoutSeconds": 100}, 130),
+        (None, {"timeoutMs": 250_000}, 280),
+        (None, {"timeoutSeconds": 5}, 90),
+        (None, {"timeoutSeconds": -5}, 90),
+        (None, {"timeoutSeconds": 3_000}, 600),
+        (None, {"other": 300}, 90),
+        (20, {}, 20),
+        (20, {"timeoutSeconds": 5}, 35),
+        (900, {}, 600),
+    ],
+)
+def test_a_call_has_the_time_that_the_tool_or_the_model_says_and_some_more(
+    own: float | None, arguments: dict[str, Json], seconds: float
+) -> None:
+    """H2."""
+    number: Json = {"type": "number"}
+    schema: dict[str, Json] = {"type": "object", "properties": {"timeoutSeconds": number, "timeoutMs": number}}
+    assert seconds_for(replace(tool("ok", schema=schema), seconds=own), arguments) == seconds
+    assert seconds_for(replace(tool("ok"), seconds=own), arguments) == min(own or 90, 600)
+
+
+WANTS: dict[str, Json] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "at": {"type": "array", "items": [{"type": "number"}, {"type": "number"}]},
+        "sub": {"type": "object", "properties": {"kind": {"const": "a"}}},
+        "many": {"type": "array", "items": {"type": "integer", "minimum": 1}},
+    },
+    "required": ["id"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        ({"id": 47}, """'id' of its arguments is wrong: 47 is not of type "string"."""),
+        ({}, """its arguments are wrong: "id" is a required property."""),
+        (
+            {"id": "a", "x": 1},
+            "its arguments are wrong: Additional properties are not allowed ('x' was unexpected).",
+        ),
+        ({"id": "a", "at": [1, "b"]}, """'at[1]' of its arguments is wrong: "b" is not of type "number"."""),
+        ({"id": "a", "sub": {"kind": "b"}}, """'sub.kind' of its arguments is wrong: "a" was expected."""),
+        (
+            {"id": 1, "many": [0]},
+            """'id' of its arguments is wrong: 1 is not of type "string" (and 1 more).""",
+        ),
+    ],
+)
+async def test_a_tool_is_not_called_with_other_arguments_than_its_own_schema_allows(
+    arguments: dict[str, Json], wrong: str
+) -> None:
+    """H11; a list of items, which Codex is not told of, is checked too."""
+
+    async def not_called(_: Mapping[str, Json]) -> ToolResult:
+        raise NotImplementedError
+
+    run = replace(tool("ok", schema=WANTS), call=not_called)
+    assert await answer("ok", arguments, run) == (False, f"ok was not called, as {wrong}")
+
+
+async def test_a_tool_whose_arguments_cannot_be_checked_is_not_called() -> None:
+    broken: dict[str, Json] = {"type": "object", "properties": {"a": {"pattern": "("}}}
+    told = "ok cannot be called: its arguments cannot be checked (ValidationError)."
+    assert await answer("ok", {}, tool("ok", schema=broken)) == (False, told)
+
+
+async def test_a_call_goes_to_the_tool_of_its_group() -> None:
+    async def chats(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(True, "chat")
+
+    tools = [tool("look"), replace(tool("look"), namespace="chat", call=chats)]
+    said: list[str] = []
+    for group in (None, "chat", "openclaw"):
+        wanted = call("look", {}).model_copy(update={"namespace": group})
+        result = await serve(wanted, tools, done=forget, units=99, ceiling=99)
+        said += [item.text for item in result.content_items if isinstance(item, ToolText)]
+    assert said == ["got {}", "chat", "got {}"]
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0" * 17 + b"\0\0\0\0IEND\xaeB`\x82"
+
+
+async def test_pictures_reach_the_model_where_they_are_some_and_a_word_in_place_of_others() -> None:
+    """H6."""
+    given = (PNG, b"not a picture", PNG[:30], b"\xff\xd8\xff" + b"\0" * 5_000_000 + b"\xff\xd9")
+    pictures = tuple(ToolPicture("image/jpeg", data) for data in given)
+
+    async def draws(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(True, "Drawn.", pictures=pictures)
+
+    none = "it is no whole PNG, JPEG, GIF or WebP picture"
+    assert await served("ok", {}, replace(tool("ok"), call=draws)) == (
+        True,
+        [
+            "Drawn.",
+            f"data:image/png;base64,{base64.b64encode(PNG).decode()}",
+            f"[picture 2 of 4 is not shown: {none}]",
+            f"[picture 3 of 4 is not shown: {none}]",
+            "[picture 4 of 4 is not shown: it has 5,000,005 bytes, and at most 5,000,000 are shown]",
+        ],
+    )
+
+
+@dataclass
+class Rule:
+    """A hook that does what a test says."""
+
+    verdict: Verdict | Exception = None
+    result: ToolResult | Exception | None = None
+    name: str = "rule"
+    required: bool = True
+    covers: frozenset[str] = frozenset({"tools"})
+
+    async def before(self, use: ToolUse) -> Verdict:
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
+        return self.verdict
+
+    async def after(self, use: ToolUse, result: ToolResult) -> ToolResult:
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result or replace(result, text=f"{result.text} by {use.arguments['id']}")
+
+
+@pytest.mark.parametrize(
+    ("rule", "success", "text"),
+    [
+        (Rule(), True, "got {'id': 'a'} by a"),
+        (Rule(Refused("Not on Sundays.")), False, "Not on Sundays."),
+        (Rule(Changed({"id": "b"})), True, "got {'id': 'b'} by b"),
+        (
+            Rule(Changed({"id": 4})),
+            False,
+            "A rule of the gateway changed this call, and then ok was not called, as 'id' of its arguments is wrong: "
+            """4 is not of type "string".""",
+        ),
+        (Rule(OSError("x")), False, "ok was not called: a rule of the gateway could not be applied."),
+        (Rule(result=OSError("x")), True, "got {'id': 'a'}"),
+        (Rule(result=ToolResult(False, "Hidden.")), False, "Hidden."),
+    ],
+)
+async def test_a_hook_may_refuse_change_and_answer_and_one_that_breaks_keeps_the_call_from_being_made(
+    rule: Rule, success: bool, text: str
+) -> None:
+    assert await answer("ok", {"id": "a"}, tool("ok", schema=WANTS), rule) == (success, text)
+
+
+async def test_what_a_tool_sent_is_told_whatever_a_hook_makes_of_the_result() -> None:
+    sent = (Sent(channel="telegram", chat="7", text="Hi."),)
+
+    async def sends(_: Mapping[str, Json]) -> ToolResult:
+        return ToolResult(True, "Sent.", sent=sent)
+
+    told: list[ToolResult] = []
+    run, rule = replace(tool("ok"), call=sends), Rule(result=ToolResult(True, "Hidden."))
+    await serve(call("ok", {}), [run], done=told.append, units=99, ceiling=99, hooks=(rule,))
+    assert told == [ToolResult(True, "Hidden.", sent=sent)]
+
+
+def test_a_required_hook_that_cannot_see_what_it_has_to_is_missed() -> None:
+    """H12."""
+    both = frozenset({"tools", "commands"})
+    rules = (Rule(), Rule(name="lax", covers=both, required=False), Rule(name="guard", covers=both))
+    assert missing_hook(rules[:2], HOOKED) == ""
+    assert missing_hook(rules, HOOKED) == (
+        "The hook guard is required and cannot see commands here, so the turn was not run."
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,8 +393,9 @@ async def test_a_long_answer_is_cut_once_between_characters_and_says_its_whole_l
         return ToolResult(success=True, text=whole)
 
     run = replace(tool("ok"), call=long)
-    result = await serve(call("ok", {}), {"ok": run}, done=forget, units=units, ceiling=ceiling)
+    result = await serve(call("ok", {}), [run], done=forget, units=units, ceiling=ceiling)
     (item,) = result.content_items
+    assert isinstance(item, ToolText)
     shown, _, told = item.text.rpartition("\n")
     assert (result.success, told) == (True, "[cut: the whole has 60,000 UTF-16 units; ask for less at a time]")
     assert shown == piece * len(shown)

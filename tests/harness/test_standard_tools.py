@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.heartbeat.response import HeartbeatResponder
-from harness.memory.access import Open
+from harness.memory.access import Closed, Open
 from harness.memory.index import MemoryIndex
 from harness.message_tool.tool import Messaging
 from harness.plain import plain_settings
@@ -54,3 +54,19 @@ def test_messages_are_a_tool_of_an_agent_that_has_a_way_to_the_chats(index: Memo
     toolbox = StandardTools(plain_settings(tmp_path), index, messaging=Messaging(outbox=RecordingOutbox()))
     turn = ToolTurn(access=Open(), responder=HeartbeatResponder(active=False))
     assert {tool.name for tool in toolbox.for_turn(turn)} == toolbox.names == ALWAYS | {"message"}
+
+
+def test_no_tool_is_described_by_what_changes_between_turns(index: MemoryIndex, tmp_path: Path) -> None:
+    """The list of tools is registered once for a conversation: a word of a channel in it would begin a new one."""
+    toolbox = StandardTools(planning(plain_settings(tmp_path), True, None), index)
+    turns = [
+        ToolTurn(access=access, responder=HeartbeatResponder(active=active))
+        for access in (Open(), Closed("this is a group"))
+        for active in (False, True)
+    ]
+    said = [
+        [(tool.name, tool.description, repr(tool.input_schema)) for tool in toolbox.for_turn(turn)] for turn in turns
+    ]
+    assert said == [said[0]] * len(turns)
+    words = repr(said[0]).lower()
+    assert [word for word in ("telegram", "discord", "slack", "whatsapp", str(tmp_path).lower()) if word in words] == []

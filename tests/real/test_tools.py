@@ -1,5 +1,6 @@
 """The agent's tools on the real binary, and conversations that keep them."""
 
+import base64
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -23,9 +24,10 @@ from harness.plain import plain_settings
 from harness.settings.agent import ToolSettings
 from harness.settings.excerpts import ExcerptLimits
 from harness.standard_tools import StandardTools
+from harness.tool_hooks import ToolUse, Verdict
 from harness.toolbox import Toolbox, ToolTurn, Without
-from harness.tools import Sent, Tool, ToolResult
-from harness.turns import Outcome, PlanChanged, PlanStep, ToolFinished, ToolStarted
+from harness.tools import Sent, Tool, ToolPicture, ToolResult
+from harness.turns import Failure, Outcome, PlanChanged, PlanStep, ToolFinished, ToolStarted
 from harness.units import utf16_units
 from tests.support.real import (
     Stage,
@@ -515,3 +517,87 @@ async def test_a_tools_result_is_cut_once_to_what_the_configuration_the_context_
     (output,) = outputs(play.model.requests[1])
     told = "\n[cut: the whole has 60,000 UTF-16 units; ask for less at a time]"
     assert output == piece * ((units - len(told)) // utf16_units(piece)) + told
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+async def test_arguments_of_the_wrong_type_are_refused_and_a_broken_picture_becomes_a_word(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """H11 and H6; a thread with a picture that no provider reads would fail for ever."""
+    shop, calls = Shop(), list[Mapping[str, Json]]()
+
+    async def draws(arguments: Mapping[str, Json]) -> ToolResult:
+        calls.append(arguments)
+        return ToolResult(True, "Drawn.", pictures=(ToolPicture("image/png", PNG), ToolPicture("image/png", b"broken")))
+
+    shop.tools[0] = replace(shop.tools[0], call=draws)
+    wrong = Reply((CallTool("message", {"text": 47}, call_id="a"),))
+    right = Reply((CallTool("message", {"text": "47"}, call_id="b"),))
+    script = in_turn([wrong, right, say("Here."), say("Still here.")])
+    async with stage(codex, state, workspace, script, toolbox=shop) as play:
+        results = [await play.ask("draw", number="1"), await play.ask("again", number="2")]
+    assert [result.text for result in results] == ["Here.", "Still here."]
+    assert calls == [{"text": "47"}]
+    items = cast("list[dict[str, Json]]", play.model.requests[-1].input)
+    refused, drawn = (item["output"] for item in items if item.get("type") == "function_call_output")
+    assert refused == """message was not called, as 'text' of its arguments is wrong: 47 is not of type "string"."""
+    assert [(part["type"], part.get("text")) for part in cast("list[dict[str, str]]", drawn)] == [
+        ("input_text", "Drawn."),
+        ("input_image", None),
+        ("input_text", "[picture 2 of 2 is not shown: it is no whole PNG, JPEG, GIF or WebP picture]"),
+    ]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A hook that has to see Codex's own commands too."""
+
+    name: str = "guard"
+    required: bool = True
+    covers: frozenset[str] = frozenset({"tools", "commands"})
+
+    async def before(self, use: ToolUse) -> Verdict:
+        raise NotImplementedError
+
+    async def after(self, use: ToolUse, result: ToolResult) -> ToolResult:
+        raise NotImplementedError
+
+
+async def test_a_turn_with_a_required_hook_that_codex_would_pass_by_is_not_run(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """H12."""
+    async with stage(codex, state, workspace, always(say("Yes."))) as play:
+        turn = await replace(play.agent, hooks=(Guard(),)).receive(message("hi"))
+        result = await turn.result()
+    told = "The hook guard is required and cannot see commands here, so the turn was not run."
+    assert (result.outcome, result.failure, result.error) == (Outcome.FAILED, Failure.POLICY, told)
+    assert play.model.requests == []
+
+
+async def test_an_open_call_is_answered_before_the_server_goes(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    """H4: Codex has the end of the call written down, and the next turn does not miss it."""
+    shop, called = Shop(), anyio.Event()
+
+    async def endless(_: Mapping[str, Json]) -> ToolResult:
+        called.set()
+        await anyio.sleep_forever()
+        raise NotImplementedError
+
+    shop.tools[0] = replace(shop.tools[0], call=endless)
+    script = in_turn([Reply((CallTool("message", {"text": "a"}, call_id="open"),)), say("Fine.")])
+    async with stage(codex, state, workspace, script, toolbox=shop) as play:
+        turn = await play.begin("first", number="1")
+        await called.wait()
+    assert (await turn.result()).failure is Failure.SHUTDOWN
+    async with stage(codex, state, workspace, always(say("Fine.")), toolbox=shop) as later:
+        await later.ask("second", number="2")
+    items = cast("list[dict[str, Json]]", later.model.requests[0].input)
+    kinds = [item["type"] for item in items if item.get("call_id") == "open"]
+    assert kinds == ["function_call", "function_call_output"]
