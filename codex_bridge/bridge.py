@@ -82,6 +82,7 @@ from harness.turns import (
 
 if TYPE_CHECKING:
     from harness.delivery.advice import Looked
+    from harness.session_facts import SessionFacts
 
 HEARTBEAT_GRACE: Final = 10.0
 """Seconds that a person's message waits for a heartbeat of the same conversation (spec 2)."""
@@ -306,6 +307,24 @@ class CodexHarness:
 
         left = LeftOpen(self._servers, self._bindings, backend_of(self._settings.launch), self._telling.tell)
         return await left.reconcile(session_key, message_key, conversation=conversation, steered=steered)
+
+    async def session_facts(self, session_key: str, message_key: str = "") -> "SessionFacts":
+        """What is known of a conversation, see `harness.session_facts.TellsSessions`."""
+        from codex_bridge.session import session_facts  # few turns ask
+
+        return await session_facts(self._servers.current, self._at_work, self._telling, session_key, message_key)
+
+    def cannot_run(self, model: str) -> str:
+        """Say why a model cannot be run, see `harness.session_facts.TellsSessions`.
+
+        A catalogue tells only of the vendor's own provider.
+        """
+        launch, connection = self._settings.launch, self._servers.current
+        if connection is None or not isinstance(launch, Launch) or launch.provider is not None:
+            return ""
+        from codex_bridge.session import unknown  # few turns ask
+
+        return unknown(model, connection.server.capabilities.catalogue.models)
 
     async def interrupt(self, turn: CodexTurn, by: EndedBy = EndedBy.PERSON) -> None:
         """Stop a turn, wherever it is, and wait for its end. `by` says in its result who wanted that.

@@ -60,9 +60,11 @@ class Telling:
         """
         from codex_bridge.turn_errors import tell  # few turns fail
 
-        return tell(error, login=self._login, now=self._now(), zone=zone, limits=limits or self._read())
+        return tell(error, login=self._login, now=self._now(), zone=zone, limits=limits or self.limits)
 
-    def _read(self) -> "AccountLimits | None":
+    @property
+    def limits(self) -> "AccountLimits | None":
+        """The limits of the account as they were told last; None when they were not."""
         from codex_bridge.wire.besides import LimitsTold
 
         if self._limits is None:

@@ -14,6 +14,8 @@ from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
 from harness.prompt.hygiene import literal
+from harness.replies.mode import Delivery, wanted_delivery
+from harness.session_models import SessionModels
 from harness.toolbox import OwnChat, Toolbox, ToolTurn
 from harness.tools import Tool
 from harness.turns import Harness, Trigger, TurnRequest, TurnT
@@ -53,6 +55,8 @@ class Agent(Generic[TurnT]):
     """What stands before and after each call of a tool."""
     conversations: Conversations = field(default_factory=Conversations, compare=False)
     """What each of its conversations holds."""
+    models: SessionModels = field(default_factory=SessionModels, compare=False)
+    """Which of its conversations run on another model than its own."""
 
     async def receive(
         self, message: InboundMessage, *more: InboundMessage, left_out: str = "", asker: "Asker | None" = None
@@ -98,12 +102,15 @@ class Agent(Generic[TurnT]):
         situation = self._situation(Trigger.CHAT, audience, words, self.conversation(first))
         if (quotes := _quotes(first)) is not None:
             situation = replace(situation, quotes=quotes)
-        if audience is Audience.GROUP:
-            from harness.prompt.chat import chat_facts  # a direct chat needs none
+        settings, kind = self.gatherer.settings, first.chat.kind
+        if kind is ChatKind.GROUP or wanted_delivery(settings.replies, kind) is Delivery.TOOL_ONLY:
+            from harness.prompt.chat import chat_facts  # most direct chats need none
 
             chat = messages[-1].chat  # as it is called now
-            facts = chat_facts(self.gatherer.settings, first.channel, chat.kind, id=chat.id, title=chat.title)
-            situation = replace(situation, chat=facts, senders=tuple(each.sender for each in messages))
+            facts = chat_facts(settings, first.channel, kind, id=chat.id, title=chat.title)
+            situation = replace(situation, chat=facts)
+        if audience is Audience.GROUP:
+            situation = replace(situation, senders=tuple(each.sender for each in messages))
         if more:
             said = [(_quotes(each), self._words(each, audience)) for each in more]
             situation = replace(situation, more=tuple(layer for each in said for layer in each if layer is not None))
@@ -280,7 +287,7 @@ class Agent(Generic[TurnT]):
             composition=gathered.composition,
             workspace=settings.workspace,
             message_key=key,
-            model=self.model,
+            model=self.models.of(session_key) or self.model,
             effort=self.effort,
             tools=tools,
             hooks=self.hooks,

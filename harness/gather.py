@@ -22,6 +22,7 @@ from harness.layers import Composition, Layer, LayerName, Lifetime, Trust
 from harness.lean_values import dataclass
 from harness.memory.access import STANDINGS, Audience, Standing
 from harness.memory.routing import MemoryFacts, MemoryRoute, route_memory
+from harness.replies.mode import Delivery, possible_delivery
 from harness.settings.agent import AgentSettings
 from harness.settings.files import ContextInjection, FileLimits, WarningMode
 from harness.settings.memory import ResetAction
@@ -370,6 +371,13 @@ class Gatherer:
         """Whether layers say in which group the agent is; elsewhere its prompt has a section for that."""
         return self.habits.hears_of_chats_by_layer and situation.audience is Audience.GROUP and not situation.light
 
+    def _hears_of_delivery(self, situation: Situation) -> bool:
+        """Whether a layer says that answers do not go out by themselves."""
+        if situation.chat is None or situation.light or not self.habits.hears_of_chats_by_layer:
+            return False
+        tools = {name.lower() for name in situation.tools}
+        return possible_delivery(situation.chat.delivery, tools, situation.trigger) is Delivery.TOOL_ONLY
+
     def _names(self, situation: Situation) -> str:
         if situation.chat is None or not self._hears_of_group(situation):
             return ""
@@ -395,7 +403,7 @@ class Gatherer:
         return (outsiders(LayerName.SENDER, sender_names(situation.senders)),)
 
     def _group(self, situation: Situation) -> str:
-        if situation.chat is None or not self._hears_of_group(situation):
+        if situation.chat is None or not (self._hears_of_group(situation) or self._hears_of_delivery(situation)):
             return ""
         from harness.prompt.chat import chat_context  # a direct chat needs none
         from harness.prompt.facts import Surface, ToolFacts, TurnFacts

@@ -41,7 +41,7 @@ class LayerName(StrEnum):
     REFRESH = "gateway/after-compaction"
     """What holds still, for a conversation that was just compacted."""
     GROUP = "gateway/group"
-    """How to behave in the group that a message came from."""
+    """How to behave in the group that a message came from; of another chat that answers do not go out by themselves."""
     CHAT_NAMES = "chat/names"
     """What people outside call that group, and themselves in it."""
     SENDER = "chat/sender"

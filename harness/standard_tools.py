@@ -1,4 +1,4 @@
-"""The gateway's own tools for an agent: the memory, the answer of a heartbeat, messages and a plan."""
+"""The gateway's own tools for an agent: memory, the answer of a heartbeat, messages, the status, a plan."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ from harness.tools import Tool
 
 if TYPE_CHECKING:
     from harness.message_tool.tool import Messaging
+    from harness.session_status import StatusSource
 
 NAMES: Final = frozenset({"memory_search", "memory_get", RESPONSE_TOOL})
 """Those that every agent has."""
@@ -39,6 +40,7 @@ class StandardTools:
         context_tokens: The size of the model's context, or None.
         model: The model that is used, as provider/id; None for the configured one.
         messaging: The way to the chats; None for an agent that speaks nowhere but in its answers.
+        status: What is told of conversations; None for a backend that tells nothing of them.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class StandardTools:
         context_tokens: int | None = None,
         model: str | None = None,
         messaging: "Messaging | None" = None,
+        status: "StatusSource | None" = None,
     ) -> None:
         self._settings = settings
         self._names = standard_names(settings, model)
@@ -58,6 +61,12 @@ class StandardTools:
 
             self._messages = MessageTool(messaging, settings)
             self._names |= {MESSAGE_TOOL}
+        self._status = None
+        if status is not None:
+            from harness.session_status import NAME, StatusTool
+
+            self._status = StatusTool(status, settings)
+            self._names |= {NAME}
         self._index = index
         self._context_tokens = context_tokens
 
@@ -77,4 +86,5 @@ class StandardTools:
         )
         plan = (PLAN_TOOL,) if PLAN in self._names else ()
         message = () if self._messages is None else (self._messages.for_turn(turn),)
-        return (*memory, turn.responder.tool, *message, *plan)
+        status = () if self._status is None else (self._status.for_turn(turn),)
+        return (*memory, turn.responder.tool, *message, *status, *plan)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
 
+from codex_bridge.cli.printed import Printed
 from codex_bridge.home import state_dir
 from codex_bridge.lanes import HABITS, LanePlan, Standing, lanes_of, plan
 from codex_bridge.params import ThreadSettings
@@ -18,6 +19,7 @@ from harness.inbound import ChatKind, InboundMessage
 from harness.inventory import tool_line, tool_lines
 from harness.layers import Composition, LayerName
 from harness.memory.index import MemoryIndex
+from harness.message_tool.tool import Messaging
 from harness.prompt.account import PromptAccount, account_of, really_sent
 from harness.prompt.adapters import Adapter, Assembled
 from harness.prompt.facts import Mode
@@ -25,6 +27,9 @@ from harness.prompt.live import Cause, EmbeddedRuns, of_chat, of_heartbeat, of_m
 from harness.prompt.registry import installed
 from harness.prompt.tool_list import CORE, tools_of
 from harness.report import Circumstances, PromptReport, report_of
+from harness.session_facts import SessionFacts
+from harness.session_models import SessionModels
+from harness.session_status import Picked, StatusSource
 from harness.settings.agent import AgentSettings
 from harness.standard_tools import StandardTools, standard_names
 from harness.toolbox import Toolbox, ToolTurn, Without
@@ -131,7 +136,7 @@ class Embedded:
 async def on_codex(look: Look) -> OnCodex:
     """Compose a turn for Codex."""
     settings, cause = look.settings, look.cause
-    box = _own_tools(settings, look.threads.without_tools)
+    box = own_tools(settings, look.threads.without_tools)
     gathered = await Gatherer(settings, HABITS).gather(cause.situation(box.names))
     tools = _on_this_turn(box, gathered)
     offered = registered(tools, direct=look.threads.direct_tools, exclude=look.threads.without_tools)
@@ -164,7 +169,7 @@ async def embedded(look: Look) -> Embedded:
     docs = (*made.agent.files, *made.turn.files)
     whole = really_sent(gathered.composition, made.prompt, docs)
     listed = tools_of(made.agent.tools, made.agent.surface, acp=made.agent.acp).lines
-    schemas = {tool.name: tool.input_schema for tool in _on_this_turn(_own_tools(settings), gathered)}
+    schemas = {tool.name: tool.input_schema for tool in _on_this_turn(own_tools(settings), gathered)}
     report = report_of(
         replace(gathered, composition=whole),
         _circumstances(look, cause),
@@ -181,9 +186,23 @@ def _offered(settings: AgentSettings, model: str) -> tuple[str, ...]:
     return (*TOOLS, *sorted(standard_names(settings, model or None) - {*TOOLS, RESPONSE_TOOL}))
 
 
-def _own_tools(settings: AgentSettings, without: Iterable[str] = ()) -> Toolbox:
+def own_tools(settings: AgentSettings, without: Iterable[str] = ()) -> Toolbox:
     """The tools that are ours, and not the gateway's; they are looked at and not called, so no index is opened."""
-    return Without(StandardTools(settings, MemoryIndex(state_dir())), without)
+    status = StatusSource(backend=_Nobody(), models=SessionModels(), pick=Picked)
+    messaging = Messaging(outbox=Printed(quiet=True))
+    return Without(StandardTools(settings, MemoryIndex(state_dir()), messaging=messaging, status=status), without)
+
+
+class _Nobody:
+    """A backend that is not asked."""
+
+    async def session_facts(self, session_key: str, message_key: str = "") -> SessionFacts:
+        """See `TellsSessions`."""
+        raise NotImplementedError
+
+    def cannot_run(self, model: str) -> str:
+        """See `TellsSessions`."""
+        raise NotImplementedError
 
 
 def _on_this_turn(box: Toolbox, gathered: Gathered) -> tuple[Tool, ...]:

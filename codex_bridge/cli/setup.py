@@ -12,6 +12,7 @@ import typer
 
 from codex_bridge.binary import find_codex
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.cli.printed import Printed
 from codex_bridge.config import PATH, CodexConfig, binary_path, thread_settings, variable_problems
 from codex_bridge.deadlines import TURN_SECONDS
 from codex_bridge.endpoint import endpoint_of, without_effect
@@ -28,14 +29,20 @@ from harness.agent import Agent
 from harness.config import Config, NotServed, describe, load_config, resolve_agent, this_machine
 from harness.config.roster import agent_id_of, agent_ids, default_agent_id
 from harness.conversations import Conversations
+from harness.delivery.outbox import Outbox
 from harness.errors import HarnessError
 from harness.gather import Gatherer
 from harness.memory.index import MemoryIndex
+from harness.message_tool.tool import Messaging
 from harness.plain import in_workspace
-from harness.settings.agent import AgentSettings
+from harness.replies.media import MediaRules
+from harness.session_models import SessionModels
+from harness.session_status import Picked, StatusSource
+from harness.settings.agent import AgentSettings, ModelSettings
 from harness.standard_tools import StandardTools
 from harness.store.bindings import bindings_at
 from harness.store.held_file import HeldFile
+from harness.store.model_file import ModelFile
 from harness.toolbox import Without
 from harness.turn_limit import TurnLimit
 from harness.written_paths import expanded
@@ -245,6 +252,7 @@ async def running(
     root: Path | None = None,
     codex_config: CodexConfig | None = None,
     prepare: bool = False,
+    outbox: Outbox | None = None,
 ) -> AsyncGenerator[Running]:
     """Run an agent for as long as the block lasts.
 
@@ -257,6 +265,7 @@ async def running(
         root: The folder of everything that the bridge keeps.
         codex_config: The Codex part of the configuration.
         prepare: Write the files that are missing in the workspace first.
+        outbox: Where the message tool sends; None to print it.
 
     Raises:
         CodexError: Codex cannot be used; see `CodexHarness.ready`.
@@ -297,8 +306,23 @@ async def running(
         with MemoryIndex(folder) as index:
             await harness.ready()
             # What the model is told of its tools, and how a heartbeat ends, must not name one that it does not have.
-            tools = Without(StandardTools(settings, index, model=model), threads.without_tools)
-            told = HeldFile(folder)
+            told, models = HeldFile(folder), ModelFile(folder)
+            chosen_models = SessionModels(models.load(), models.keep)
+            status = StatusSource(
+                backend=harness,
+                models=chosen_models,
+                pick=picked,
+                model=model or choice.model,
+                why=_why(choice.model, model, stands_in=stands_in),
+            )
+            private = [root, *([launch.home.path] if isinstance(launch, Launch) else [])]
+            # Every command offers the same tools, or the threads that they share would not fit.
+            messaging = Messaging(
+                outbox=outbox or Printed(), files=MediaRules(private=tuple(str(each) for each in private))
+            )
+            tools = Without(
+                StandardTools(settings, index, model=model, messaging=messaging, status=status), threads.without_tools
+            )
             agent = Agent(
                 harness,
                 gatherer,
@@ -306,5 +330,22 @@ async def running(
                 effort=choice.effort,
                 toolbox=tools,
                 conversations=Conversations(told.load(), told.keep),
+                # A model that is named for this very run counts for this run.
+                models=SessionModels() if model is not None and not stands_in else chosen_models,
             )
             yield Running(agent, harness, launch)
+
+
+def picked(named: str) -> Picked:
+    """What a model that somebody names in a conversation is to Codex."""
+    choice = model_choice(ModelSettings(primary=named))
+    if choice.model is None:
+        return Picked(problem=f"{named} is no model of Codex; name one such as openai/gpt-5.5.")
+    return Picked(choice.model)
+
+
+def _why(configured: str | None, given: str | None, *, stands_in: bool) -> str:
+    """Where the agent's model comes from, for `StatusSource.why`."""
+    if given is not None:
+        return "a local stand-in plays it" if stands_in else "it was named on the command line"
+    return "it is configured" if configured is not None else ""

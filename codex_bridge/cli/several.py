@@ -3,11 +3,11 @@
 Nothing of it is remembered as answered, so that the same files can be tried again.
 """
 
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,8 @@ import anyio
 from codex_bridge.cli.composing import now
 from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
 from codex_bridge.cli.played import played, root_of
-from codex_bridge.cli.saying import said
+from codex_bridge.cli.printed import Printed
+from codex_bridge.cli.saying import ended_well, said
 from codex_bridge.cli.setup import Running
 from codex_bridge.cli.stopping import drained_by_sigterm
 from codex_bridge.home import agent_dir
@@ -24,12 +25,11 @@ from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, say
 from codex_bridge.turn import CodexTurn
 from harness.delivery.courier import Courier
-from harness.delivery.outbox import Abilities, Outgoing
 from harness.desk.desk import Receipt, open_desk
 from harness.inbound import InboundMessage
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
-from harness.turns import Joined, Notice, Outcome, TurnEvent, TurnResult
+from harness.turns import Joined, Notice, TurnEvent, TurnResult
 
 PIECES: Final = 8
 PAUSE: Final = 0.2
@@ -53,13 +53,14 @@ class Course:
 class Held:
     """What came of the messages."""
 
-    outbox: list[Outgoing] = field(default_factory=list[Outgoing])
+    printed: Printed
+    """What reached the chats."""
     turns: list[Course] = field(default_factory=list[Course])
 
     @property
     def answered(self) -> bool:
         """Whether every turn ended with an answer."""
-        return all(each.result is not None and each.result.outcome is Outcome.ANSWERED for each in self.turns)
+        return all(each.result is not None and ended_well(each.result) for each in self.turns)
 
 
 def echo_all(request: RecordedRequest) -> Action:
@@ -92,8 +93,9 @@ async def hold(
         model: The model that is asked for.
         quiet: Print nothing meanwhile.
     """
-    held, root = Held(), root_of(loopback=loopback)
-    printed = _Printed(held, quiet=quiet)
+    root, printed = root_of(loopback=loopback), Printed(quiet=quiet)
+    held = Held(printed)
+    how = partial(how, outbox=printed)
     async with played(how, echo_all if loopback else None, model=model, root=root) as live:
         prompts = LastPrompts(agent_dir(root, live.agent.gatherer.settings.id))
 
@@ -135,34 +137,3 @@ async def hold(
                             printed.aside(f"{message.key} came in before")
                     await desk.settled()
     return held
-
-
-class _Printed:
-    """An outbox that is a terminal."""
-
-    def __init__(self, held: Held, *, quiet: bool) -> None:
-        self._held = held
-        self._quiet = quiet
-
-    def can(self, channel: str) -> Abilities:
-        """See `Outbox`."""
-        del channel
-        return Abilities(keys=True)
-
-    async def send(self, outgoing: Outgoing) -> str:
-        """See `Outbox`."""
-        self._held.outbox.append(outgoing)
-        if not self._quiet:
-            print(outgoing.text, flush=True)
-        return str(len(self._held.outbox))
-
-    async def edit(self, sent_as: str, outgoing: Outgoing) -> None:
-        """See `Outbox`; nothing is edited here."""
-
-    async def withdraw(self, sent_as: str, outgoing: Outgoing) -> None:
-        """See `Outbox`; nothing is withdrawn here."""
-
-    def aside(self, sentence: str) -> None:
-        """Say something that no chat hears."""
-        if not self._quiet:
-            print(f"[{said(sentence)}]", file=sys.stderr, flush=True)

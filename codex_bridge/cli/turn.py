@@ -1,6 +1,7 @@
 """`codex-bridge turn`: one payload in, the answer out."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -15,7 +16,8 @@ from codex_bridge.cli.composing import now
 from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
 from codex_bridge.cli.options import goes_with, like
 from codex_bridge.cli.played import played, root_of
-from codex_bridge.cli.saying import said
+from codex_bridge.cli.printed import Printed, reaction_data, sent_data
+from codex_bridge.cli.saying import ended_well, said
 from codex_bridge.cli.setup import (
     AgentOption,
     CodexOption,
@@ -31,17 +33,23 @@ from codex_bridge.cli.setup import (
 from codex_bridge.cli.stopping import drained_by_sigterm
 from codex_bridge.home import agent_dir
 from codex_bridge.loopback.recorder import RecordedRequest
-from codex_bridge.loopback.script import Action, say
+from codex_bridge.loopback.script import Action, CallTool, Reply, say
+from codex_bridge.tools import DIRECT
+from codex_bridge.turn import CodexTurn
+from harness.agent import Agent
 from harness.channels import from_payload
 from harness.durations import parse_duration
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
 from harness.masking import mask
-from harness.replies.gate import Say, Silent, decide, sentence
+from harness.replies.gate import Say, Silent, Way, decide, sentence
+from harness.replies.mode import Delivery, delivery_mode
 from harness.replies.preview import Preview
 from harness.replies.silence import showable
+from harness.tools import NAMESPACE
 from harness.turns import Commentary, Finished, Notice, Outcome, RunningTurn, TextDelta, TextRetracted, TurnResult
 
+_CALL: Final = re.compile(r"call (?P<tool>\w{1,64}) (?P<arguments>\{.*\})", re.DOTALL)
 RULES: Final = (
     goes_with("--after", "--then", "one message alone waits for none"),
     like("--after", r"\d+(\.\d+)?(ms|s|m)", "length of time such as 100ms or 2s"),
@@ -89,23 +97,39 @@ def command(
     if later:
         pause = parse_duration(after) or timedelta()
         _several([message, *later], pause.total_seconds(), how, loopback=loopback, model=model, as_json=as_json)
-    result = anyio.run(_run, message, how, loopback, model, as_json)
+    paper = _Paper()
+    printed = Printed(quiet=as_json, before=paper.end)
+    paper_of_turn = None if as_json else paper
+    result, way = anyio.run(_run, message, partial(how, outbox=printed), loopback, model, paper_of_turn)
     if as_json:
-        print(json.dumps(as_data(message, result), ensure_ascii=False, indent=2))
-    elif result.outcome is not Outcome.ANSWERED:
+        print(json.dumps(as_data(message, result, printed, way), ensure_ascii=False, indent=2))
+    elif not ended_well(result, way):
         print(f"codex-bridge: {said(sentence(result))}", file=sys.stderr)
-    raise typer.Exit(0 if result.outcome is Outcome.ANSWERED else 1)
+    raise typer.Exit(0 if ended_well(result, way) else 1)
 
 
 SILENT: Final = "[The agent chose to say nothing.]"
 
 
-def as_data(message: InboundMessage, result: TurnResult) -> dict[str, object]:
-    """What `--json` prints: the outbox, and how the turn ended."""
-    reply = decide(result)
+def as_data(
+    message: InboundMessage,
+    result: TurnResult,
+    printed: Printed,
+    way: Way = Way(),  # noqa: B008 - frozen
+) -> dict[str, object]:
+    """What `--json` prints: the outbox, what tools sent before the answer, and how the turn ended."""
+    reply = decide(result, way=way)
     texts = reply.texts if isinstance(reply, Say) else ()
     where = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id}
-    return {"outbox": [{**where, "text": text} for text in texts], "result": _result_data(result)}
+    return {
+        "outbox": [*map(sent_data, printed.outbox), *({**where, "text": text} for text in texts)],
+        **_reactions(printed),
+        "result": _result_data(result),
+    }
+
+
+def _reactions(printed: Printed) -> dict[str, object]:
+    return {"reactions": list(map(reaction_data, printed.reactions))} if printed.reactions else {}
 
 
 def _result_data(result: TurnResult) -> dict[str, object]:
@@ -142,10 +166,8 @@ def _several(
     held = anyio.run(partial(hold, messages, after, how, loopback=loopback, model=model, quiet=as_json))
     if as_json:
         data = {
-            "outbox": [
-                {"channel": each.channel, "chat": each.chat, "replyTo": each.reply_to, "text": each.text}
-                for each in held.outbox
-            ],
+            "outbox": list(map(sent_data, held.printed.outbox)),
+            **_reactions(held.printed),
             "turns": [
                 {
                     "message": each.message,
@@ -160,8 +182,17 @@ def _several(
 
 
 def echo(request: RecordedRequest) -> Action:
-    """What the stand-in says to a message: that it arrived."""
+    """What the stand-in says to a message: that it arrived.
+
+    A message such as `call session_status {}` lets it call that tool, and tell what the tool says.
+    """
+    last = request.parts()[-1]
+    if last.kind == "function_call_output":
+        return say(f"The tool says: {last.text}")
     said = [part.text for part in request.parts() if part.role == "user"]
+    if said and (found := _CALL.fullmatch(said[-1].strip())) is not None:
+        tool = found["tool"]
+        return Reply((CallTool(tool, found["arguments"], None if tool in DIRECT else NAMESPACE),))
     return say(f"The loopback model received: {said[-1] if said else 'nothing'}", pieces=8)
 
 
@@ -170,26 +201,38 @@ async def _run(
     how: Callable[..., AbstractAsyncContextManager[Running]],
     loopback: bool,
     model: str | None,
-    as_json: bool,
-) -> TurnResult:
+    paper: "_Paper | None",
+) -> tuple[TurnResult, Way]:
     root = root_of(loopback=loopback)
     async with played(how, echo if loopback else None, model=model, root=root) as live:
         turn = await live.agent.receive(message)
         try:
             async with drained_by_sigterm(live.harness):
-                return await turn.result() if as_json else await show(turn)
+                way = _way(message, live.agent)
+                return (await turn.result() if paper is None else await show(turn, paper, way)), way
         finally:
             if turn.thread is not None:  # it got as far as to be sent
                 LastPrompts(agent_dir(root, live.agent.gatherer.settings.id)).keep(prompt_of(turn, now()))
 
 
-async def show(turn: RunningTurn) -> TurnResult:
+def _way(message: InboundMessage, agent: Agent[CodexTurn]) -> Way:
+    """How the answer to a message reaches its chat."""
+    tools = {name.lower() for name in agent.toolbox.names} if agent.toolbox is not None else set[str]()
+    mode = delivery_mode(agent.gatherer.settings.replies, message.chat.kind, tools=tools)
+    return Way(delivery=mode, channel=message.channel, chat=message.chat.id)
+
+
+async def show(
+    turn: RunningTurn,
+    paper: "_Paper | None" = None,
+    way: Way = Way(),  # noqa: B008 - frozen
+) -> TurnResult:
     """Print a turn's answer as it comes, and give its result."""
-    preview, paper = Preview(), _Paper()
+    preview, paper = Preview(), paper or _Paper()
     async for event in turn.events():
         news = preview.see(event)
         match event:
-            case TextDelta() if news:
+            case TextDelta() if news and way.delivery is Delivery.AUTOMATIC:
                 paper.show("\n\n".join(preview.texts))
             case TextRetracted():
                 paper.end()
@@ -199,14 +242,14 @@ async def show(turn: RunningTurn) -> TurnResult:
             case Notice(text=text):
                 print(f"[{said(text)}]", file=sys.stderr, flush=True)
             case Finished(result=result):
-                reply = decide(result)
+                reply = decide(result, way=way)
                 if result.outcome is not Outcome.ANSWERED:
                     paper.show(showable(result.text))  # what went wrong is said by the caller, on stderr
                 elif isinstance(reply, Say):
                     paper.show("\n\n".join(reply.texts))
                 paper.end()
-                if isinstance(reply, Silent) and reply.chosen:
-                    print(SILENT, file=sys.stderr, flush=True)
+                if isinstance(reply, Silent) and reply.chosen and not result.evidence.sent:
+                    print(f"[{reply.why}]" if reply.why else SILENT, file=sys.stderr, flush=True)
                 return result
             case _:
                 pass

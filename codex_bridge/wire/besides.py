@@ -156,6 +156,8 @@ class LimitWindow(Received):
 
     used_percent: float = 0.0
     resets_at: int | None = None
+    window_duration_mins: int | None = None
+    """Over how long it is counted."""
 
 
 class SpendLimit(Received):

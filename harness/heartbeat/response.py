@@ -52,7 +52,7 @@ _TEXTS: Final[tuple[tuple[str, str], ...]] = (
     ("summary", "One sentence on what was checked or done."),
     ("notificationText", "The message for the owner; needed only with notify=true."),
     ("reason", "Why this outcome, when it is not obvious."),
-    ("nextCheck", "When to look again, in words."),
+    ("nextCheck", "When to look again, if that is before the next heartbeat: '30m', '14:30' or a date with a time."),
 )
 _REQUIRED: Final = ("outcome", "notify", "summary")
 _PRIORITIES: Final[dict[str, Priority]] = {"low": "low", "normal": "normal", "high": "high"}

@@ -107,6 +107,8 @@ class HeartbeatRunner(Generic[TurnT]):
         self._reader = reader or GuardedReader()
         self._state: HeartbeatState | None = None
         self._due: datetime | None = None
+        self._check: datetime | None = None
+        """When the agent wanted to look again, by its last answer."""
         self._again: datetime | None = None
         self._wakes: dict[Wake, str] = {}
         self._events = Events()
@@ -162,16 +164,19 @@ class HeartbeatRunner(Generic[TurnT]):
                 self._again = again
             case Skipped() | Ended() | Failed():
                 self._again = None
-                self._plan(self._now())
+                self._plan(self._now(), self._check if isinstance(settled, Ended) else None)
             case _:
                 assert_never(settled)
         return settled
 
     # when
 
-    def _plan(self, now: datetime) -> None:
+    def _plan(self, now: datetime, check: datetime | None = None) -> None:
+        """Settle the next beat: the interval's, or before it the one that the agent asked for."""
         every = self._settings.heartbeat.every if self._settings.heartbeat.runs else None
         self._due = None if every is None else next_due(now, every, phase_offset(self._seed, self._settings.id, every))
+        if self._due is not None and check is not None:
+            self._due = min(self._due, check)
         self._tell(Scheduled(self._settings.id, self._due))
 
     async def _rest(self) -> None:
@@ -340,11 +345,23 @@ class HeartbeatRunner(Generic[TurnT]):
         if verdict.status is Status.FAILED:
             await self._remember(state)
             return self._failed(" ".join(verdict.failures))
+        self._check = self._next_check(heard.answer)
         done = [task.name for task in found.due_tasks] if isinstance(found.poll, TasksPoll) else []
         await self._remember(state.ran(done, now, listed=[task.name for task in found.block.tasks]))
         self._events = self._events.without(found.poll)
         self._wakes = dict.fromkeys(self._events.wakes, "") | self._wakes
         return Ended(settings.id, verdict, heard.result)
+
+    def _next_check(self, answer: TextAnswer | HeartbeatAnswer) -> datetime | None:
+        said = answer.next_check if isinstance(answer, HeartbeatAnswer) else ""
+        if not said:
+            return None
+        from harness.heartbeat.next_check import next_check  # few heartbeats ask for one
+
+        found = next_check(said, self._now(), self._settings.time.zone)
+        if found is None:
+            self._tell(Noticed(self._settings.id, f"When to look again was not understood: {said[:80]!r}."))
+        return found
 
     async def _mirror(self, session_key: str, text: str, within: TurnResult | None) -> None:
         """Keep what the chat was told; `within` is the turn of its own conversation that said it, if one did."""

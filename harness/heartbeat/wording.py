@@ -49,7 +49,7 @@ _SCOPE = (
 _GUIDANCE = {
     Ack.TOKEN: f"When nothing needs attention, your whole answer is {HEARTBEAT_TOKEN}. "
     "Otherwise answer with the message for the owner, without that word.",
-    Ack.TOOL: f"End the turn with one call of {RESPONSE_TOOL}; if your tool list lacks it, find it with tool_search. "
+    Ack.TOOL: f"End the turn with one call of {RESPONSE_TOOL}. "
     "notify=false keeps the turn quiet; notify=true sends notificationText to the owner.",
 }
 _NAME = "<tool>"

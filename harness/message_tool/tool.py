@@ -30,6 +30,8 @@ from harness.turns import Trigger
 
 MOST_OWN: Final = 1_000
 """Messages of the agent's own that it may change or take back later."""
+SECONDS: Final = 120.0
+"""How long a call may take (harness reference, 5.5): a channel may want to be asked again."""
 NOTHING_SENT: Final = "Nothing was sent: the text says no more than that there is nothing to say."
 ALREADY: Final = "The same was sent there on this turn, and is not sent again."
 IN_DOUBT: Final = "It is not known whether it arrived. Do not send it again; say so if it matters."
@@ -99,7 +101,7 @@ class MessageTool:
                     case Action.DELETE:
                         return await self._delete(wish, where)
 
-        return Tool(MESSAGE_TOOL, DESCRIPTION, SCHEMA, call)
+        return Tool(MESSAGE_TOOL, DESCRIPTION, SCHEMA, call, seconds=SECONDS)
 
     # sending
 

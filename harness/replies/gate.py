@@ -8,7 +8,7 @@ Pure. Every way to a chat goes through here, whatever the harness, the trigger a
     any          | silence (`told`)      | nothing: the agent chose so; files that belong to the answer all the same
     empty        |                       | one sentence: nothing was said
     interrupted  | by a person           | nothing: who stopped it knows; what was shown stays
-    interrupted  | by a tool of its own  | as where it was answered, or empty
+    interrupted  | by a tool of its own  | as where it was answered, or empty; nothing where the tool sent the answer
     interrupted  | otherwise             | as where it failed
     failed, lost | a part of an answer   | that part, and one sentence
     failed, lost | none, or half a token | one sentence
@@ -189,6 +189,8 @@ def _last(result: TurnResult, answer: Directed, text: str, trigger: Trigger) -> 
         return Silent()
     if result.outcome is Outcome.INTERRUPTED and result.ended_by in _UNSPOKEN:
         return Silent(chosen=False)
+    if not text and _ended_itself(result) and any(each.final for each in result.evidence.sent):
+        return Silent()
     if text and (result.outcome is Outcome.ANSWERED or _ended_itself(result)):
         return Say((text,))
     said = sentence(result, trigger)

@@ -642,3 +642,11 @@ async def test_a_turns_tools_know_its_chat_and_whether_the_owner_alone_caused_it
         ("telegram:8:9", "agent:main:telegram:direct:8:other", Trigger.CHAT, False, replace(owners, chat="8")),
         ("job:1", "agent:main:cron:count", Trigger.CRON, True, None),
     ]
+
+
+async def test_a_conversation_runs_on_the_model_that_was_chosen_for_it(tmp_path: Path) -> None:
+    agent = Agent(Recording(), gatherer(tmp_path), model="gpt-5.5")
+    agent.models.choose(MESSAGE.session_key("main"), "gpt-5.6")
+    other = replace(MESSAGE, chat=Chat(ChatKind.DIRECT, "8"))
+    turns = [await agent.receive(message) for message in (MESSAGE, other)]
+    assert [turn.request.model for turn in turns] == ["gpt-5.6", "gpt-5.5"]

@@ -11,12 +11,25 @@ from harness.memory.access import Closed, Open
 from harness.memory.index import MemoryIndex
 from harness.message_tool.tool import Messaging
 from harness.plain import plain_settings
+from harness.session_facts import SessionFacts
+from harness.session_models import SessionModels
+from harness.session_status import Picked, StatusSource
 from harness.settings.agent import AgentSettings, ModelSettings, ToolSettings
 from harness.standard_tools import StandardTools
 from harness.testing.outbox import RecordingOutbox
 from harness.toolbox import ToolTurn
 
 ALWAYS = {"memory_search", "memory_get", "heartbeat_respond"}
+
+
+class Telling:
+    """A backend that nobody asks."""
+
+    async def session_facts(self, session_key: str, message_key: str = "") -> SessionFacts:
+        raise NotImplementedError
+
+    def cannot_run(self, model: str) -> str:
+        raise NotImplementedError
 
 
 @pytest.fixture
@@ -48,6 +61,13 @@ def test_a_plan_is_a_tool_of_the_agent_where_it_is_offered(
         turn = ToolTurn(access=Open(), responder=HeartbeatResponder(active=active))
         assert {tool.name for tool in toolbox.for_turn(turn)} == toolbox.names
     assert toolbox.names == (ALWAYS | {"update_plan"} if offered else ALWAYS)
+
+
+def test_the_status_is_a_tool_where_the_backend_tells_of_conversations(index: MemoryIndex, tmp_path: Path) -> None:
+    status = StatusSource(backend=Telling(), models=SessionModels(), pick=Picked)
+    toolbox = StandardTools(plain_settings(tmp_path), index, status=status)
+    turn = ToolTurn(access=Open(), responder=HeartbeatResponder(active=False))
+    assert {tool.name for tool in toolbox.for_turn(turn)} == toolbox.names == ALWAYS | {"session_status"}
 
 
 def test_messages_are_a_tool_of_an_agent_that_has_a_way_to_the_chats(index: MemoryIndex, tmp_path: Path) -> None:

@@ -236,6 +236,27 @@ def test_a_turn_for_a_person_prints_the_answer_alone(codex: CodexBinary, state: 
     assert done.stdout == ("The loopback model received: Morning! Is it worth polishing the lens before the weekend?\n")
 
 
+def test_the_stand_in_calls_a_tool_when_it_is_asked_to(codex: CodexBinary, state: Path) -> None:
+    """The model that the owner sets holds from the next turn on, also after a restart, and a final message is all."""
+    update = json.loads((SAMPLE / "update.json").read_text("utf-8"))
+    printed: list[str] = []
+    for number, call in enumerate(
+        (
+            'session_status {"model": "openai/no-such-model"}',
+            "session_status {}",
+            'message {"action": "reply", "message": "That is all.", "final": true}',
+        )
+    ):
+        update["message"] |= {"text": f"call {call}", "message_id": 900 + number}
+        payload = ("--payload", "-", "--workspace", str(SAMPLE / "workspace"), "--loopback")
+        done = run(codex, state, "turn", *payload, stdin=json.dumps(update))
+        assert done.returncode == 0
+        printed.append(done.stdout)
+    assert printed[0] == "The tool says: From the next turn on this conversation uses no-such-model.\n"
+    assert "Model: no-such-model, because it was chosen for this conversation\nRuns on: Codex 0." in printed[1]
+    assert printed[2] == "That is all.\n"
+
+
 OWN = "the agent's own home"
 USERS = "the person's own home"
 FOLDER = "a folder with a space"

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from codex_bridge.cli.app import app
-from codex_bridge.cli.composing import Look, on_codex
+from codex_bridge.cli.composing import Look, on_codex, own_tools
 from codex_bridge.cli.context import sized
 from codex_bridge.lanes import HABITS, plan
 from codex_bridge.lanes import Standing as LaneStanding
@@ -24,7 +24,6 @@ from harness.inbound import ChatKind
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.memory.access import Audience
 from harness.memory.arguments import GET_SCHEMA
-from harness.memory.index import MemoryIndex
 from harness.plain import in_workspace
 from harness.prompt.adapters import Adapter, LiveFacts
 from harness.prompt.boundary import MARKER
@@ -33,7 +32,6 @@ from harness.prompt.machine import find_docs, machine_facts
 from harness.prompt.prepare import prepare
 from harness.prompt.tool_list import CORE
 from harness.skills.wording import ReadTool
-from harness.standard_tools import StandardTools
 from harness.testing.scenarios import SAMPLE, scenario_folders
 from harness.turns import Trigger
 from tests.harness.test_agent import Recording
@@ -201,9 +199,8 @@ async def test_the_preview_of_a_scenario_has_the_bytes_that_its_payload_makes_a_
 async def test_the_fields_shown_for_codex_are_made_of_what_an_agent_hands_to_its_backend(place: Path) -> None:
     message = telegram.from_update(json.loads((SCENARIO / "update.json").read_text("utf-8")))
     settings = in_workspace(resolve_agent(read_tree({}, this_machine()), "main", this_machine()), place / "w")
-    with MemoryIndex(place / "state") as index:
-        agent = Agent(Recording(), Gatherer(settings, HABITS), toolbox=StandardTools(settings, index))
-        request = (await agent.receive(message)).request
+    agent = Agent(Recording(), Gatherer(settings, HABITS), toolbox=own_tools(settings))
+    request = (await agent.receive(message)).request
     shown = await on_codex(Look(settings=settings, message=message))
     assert shown.gathered.composition == request.composition
     names = tuple(sorted(tool.name for tool in request.tools))

@@ -4,9 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from codex_bridge.cli.printed import Printed
+from codex_bridge.cli.saying import ended_well
 from codex_bridge.cli.turn import SILENT, as_data, show
+from harness.delivery.outbox import Button, Media, Outgoing, Reaction
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
-from harness.turns import EndedBy, Finished, Outcome, TextDelta, TextRetracted, TurnEvent, TurnResult
+from harness.tools import Sent
+from harness.turns import EndedBy, Evidence, Finished, Outcome, TextDelta, TextRetracted, TurnEvent, TurnResult
 from tests.support.delivery import Played
 
 MESSAGE = InboundMessage(
@@ -28,7 +32,7 @@ MESSAGE = InboundMessage(
 )
 def test_what_an_agent_keeps_to_itself_is_not_sent(text: str, outcome: Outcome, told: list[str]) -> None:
     """T05."""
-    outbox = as_data(MESSAGE, TurnResult(outcome, text, ended_by=EndedBy.PERSON))["outbox"]
+    outbox = as_data(MESSAGE, TurnResult(outcome, text, ended_by=EndedBy.PERSON), Printed())["outbox"]
     assert outbox == [{"channel": "telegram", "chat": "-5", "replyTo": "9", "text": text} for text in told]
 
 
@@ -62,3 +66,51 @@ async def test_what_exists_of_an_answer_is_printed_and_half_a_token_is_not(capsy
     await show(Played(Finished(TurnResult(Outcome.FAILED, "Two fi"))))
     await show(Played(Finished(TurnResult(Outcome.LOST, "NO_RE"))))
     assert capsys.readouterr() == ("Two fi\n", "")
+
+
+WORD = Outgoing(
+    key="k",
+    channel="telegram",
+    chat="-5",
+    text="Look.",
+    media=(Media(source="/w/boat.ogg", voice=True),),
+    buttons=((Button("More", "m"), Button("Less", "l")),),
+)
+FINAL = TurnResult(
+    Outcome.INTERRUPTED, "", evidence=Evidence(sent=(Sent(channel="telegram", chat="-5", text="Look.", final=True),))
+)
+
+
+async def test_what_a_tool_sends_is_printed_as_its_chat_sees_it(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = Printed(before=lambda: print("|"))
+    await printed.send(WORD)
+    await printed.react(Reaction(channel="telegram", chat="-5", message="9", emoji="🌿"))
+    assert capsys.readouterr() == ("|\nLook.\n[voice: /w/boat.ogg]\n[More] [Less]\n|\n", "[🌿 under message 9]\n")
+
+
+async def test_what_a_tool_sent_is_data_like_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = Printed(quiet=True)
+    await printed.send(WORD)
+    await printed.react(Reaction(channel="telegram", chat="-5", message="9", emoji="🌿"))
+    data = as_data(MESSAGE, TurnResult(Outcome.ANSWERED, "Done."), printed)
+    place = {"channel": "telegram", "chat": "-5"}
+    assert data["outbox"] == [
+        {
+            **place,
+            "replyTo": "",
+            "text": "Look.",
+            "media": [{"source": "/w/boat.ogg", "voice": True}],
+            "buttons": [[{"text": "More", "data": "m"}, {"text": "Less", "data": "l"}]],
+        },
+        {**place, "replyTo": "9", "text": "Done."},
+    ]
+    assert data["reactions"] == [{**place, "message": "9", "emoji": "🌿", "removed": False}]
+    assert capsys.readouterr() == ("", "")
+
+
+async def test_a_turn_that_a_final_message_ended_went_well_and_says_nothing_more(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (ended_well(FINAL), as_data(MESSAGE, FINAL, Printed())["outbox"]) == (True, [])
+    await show(Played(Finished(FINAL)))
+    assert capsys.readouterr() == ("", "")

@@ -750,3 +750,27 @@ async def test_a_heartbeat_writes_by_itself_only_where_it_could_be_told(
     assert [(turn.trigger, turn.chat, turn.owned) for turn in toolbox.turns] == [
         (Trigger.HEARTBEAT, chat, not shared)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "minutes", "noticed"),
+    [
+        ("in 10 minutes", 10, []),
+        ("1m", 5, []),
+        ("2h", 30, []),
+        ("soon", 30, ["When to look again was not understood: 'soon'."]),
+        (None, 30, []),
+    ],
+)
+async def test_an_agent_is_woken_when_it_wants_to_look_again_if_that_is_before_its_next_beat(
+    tmp_path: Path, said: str | None, minutes: int, noticed: list[str]
+) -> None:
+    answer: dict[str, Json] = {"outcome": "progress", "notify": False, "summary": "It dries.", "nextCheck": said}
+    stage = Stage(tmp_path, Acted(OK, answer=answer), toolbox=OneTool())
+    events = await stage.run(3 * EVERY)
+    began = [event.at for event in of(Began, events)]
+    assert began[1] - began[0] == timedelta(minutes=minutes)
+    assert [event.text for event in of(Noticed, events)] == noticed
+    # Then the interval's own beats go on.
+    beat = began[0] + EVERY
+    assert beat in began

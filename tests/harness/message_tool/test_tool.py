@@ -150,6 +150,16 @@ async def test_no_text_of_a_send_shows_a_token(on: Callable[..., Stage]) -> None
     assert stage.outbox.reactions == []
 
 
+async def test_directives_in_a_text_are_done_and_not_shown(on: Callable[..., Stage]) -> None:
+    """An agent that is used to its answers writes them here too."""
+    stage = on()
+    text = "<think>They want to hear it.</think>[[audio_as_voice]] [[reply_to: 5]]Hear this.\nMEDIA: boat.ogg"
+    await stage("send", message=text)
+    assert [(each.text, each.reply_to, each.media) for each in stage.stands()] == [
+        ("Hear this.", "5", (Media(source=str(stage.workspace / "boat.ogg"), voice=True),))
+    ]
+
+
 @pytest.mark.parametrize(
     ("source", "why"),
     [
