@@ -43,7 +43,7 @@ from harness.inbound import InboundMessage
 from harness.json_files import read_object
 from harness.masking import mask
 from harness.replies.gate import Say, Silent, Way, decide, sentence
-from harness.replies.mode import Delivery, delivery_mode
+from harness.replies.mode import Delivery
 from harness.replies.preview import Preview
 from harness.replies.silence import showable
 from harness.tools import NAMESPACE
@@ -217,9 +217,7 @@ async def _run(
 
 def _way(message: InboundMessage, agent: Agent[CodexTurn]) -> Way:
     """How the answer to a message reaches its chat."""
-    tools = {name.lower() for name in agent.toolbox.names} if agent.toolbox is not None else set[str]()
-    mode = delivery_mode(agent.gatherer.settings.replies, message.chat.kind, tools=tools)
-    return Way(delivery=mode, channel=message.channel, chat=message.chat.id)
+    return Way(delivery=agent.delivery(message), channel=message.channel, chat=message.chat.id)
 
 
 async def show(
