@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from harness.agent import Agent
+from harness.delivery.parcel import NOT_SENT
 from harness.errors import HarnessError, StoreError
 from harness.replies.gate import Say, Silent, decide, sentence
 from harness.store.transcript import Occasion, Spoken
@@ -77,7 +78,9 @@ async def run_job(
         return JobResult(JobStatus.FAILED, error=sentence(result, Trigger.CRON), result=result)
     if isinstance(reply, Silent):
         return JobResult(JobStatus.SILENT, result=result)
-    text = "\n\n".join(reply.texts)
+    if reply.media:  # `deliver` takes no files
+        logger.warning("%s named files that were not sent: %s", job.session_key, [each.source for each in reply.media])
+    text = "\n\n".join(reply.texts or (NOT_SENT,))
     try:
         await deliver(text)
     except Exception as error:  # a channel may fail in any way

@@ -257,9 +257,12 @@ class Courier:
         reply = files(reply, self._media, self._posting.tell, sent)
         return reply if reply.texts or reply.media else Silent(said=True)  # a tool has sent them
 
-    def plan(self, lead: Inbound, result: TurnResult, taken: int) -> Mapping[int, str] | Reply:
+    def plan(
+        self, lead: Inbound, result: TurnResult, taken: int, *, delivery: Delivery = Delivery.AUTOMATIC
+    ) -> Mapping[int, str] | Reply:
         """What is to be sent of a turn that an earlier process began, by place, see `advice.Plan`."""
-        reply = self._decided(result, Trigger.CHAT, Way(channel=lead.channel, chat=lead.chat))
+        way = Way(delivery=delivery, channel=lead.channel, chat=lead.chat)
+        reply = self._decided(result, Trigger.CHAT, way)
         if isinstance(reply, Silent) or reply.notice:
             return reply
         return planned(reply, self._posting.can(lead), taken)

@@ -110,6 +110,7 @@ async def recover(
     *,
     now: Callable[[], float] = time.time,
     stale: float = STALE,
+    plan: Plan | None = None,
     aside: Aside | None = None,
 ) -> list[Advised]:
     """Do what is advised about everything that was left open; gives that. For a start, before messages are taken in.
@@ -124,12 +125,13 @@ async def recover(
         reconciler: See `open_deliveries`.
         now: Unix seconds.
         stale: See `advice.STALE`.
+        plan: Says what is to be sent of a turn's result; None for `Courier.plan`.
         aside: See `Courier.late`.
 
     Raises:
         StoreError: The store cannot be read.
     """
-    advised = await open_deliveries(deliveries, reconciler, now=now, stale=stale, plan=courier.plan)
+    advised = await open_deliveries(deliveries, reconciler, now=now, stale=stale, plan=plan or courier.plan)
     # Before anything is delivered: what is settled with a turn may not be what the turn does not have.
     runs = [each.key for one in advised if isinstance(one.advice, RunNow) for each in one.delivery.inbound]
     if runs:
@@ -151,6 +153,7 @@ async def recovering(
     *,
     now: Callable[[], float] = time.time,
     stale: float = STALE,
+    plan: Plan | None = None,
     aside: Aside | None = None,
     waits: Sequence[float] = LOOK_AGAIN,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
@@ -163,7 +166,7 @@ async def recovering(
     pauses = chain(waits, repeat(waits[-1]))
     while True:
         try:
-            advised = await recover(deliveries, courier, run, reconciler, now=now, stale=stale, aside=aside)
+            advised = await recover(deliveries, courier, run, reconciler, now=now, stale=stale, plan=plan, aside=aside)
         except StoreError as error:
             logger.warning("what was left open cannot be looked up: %s", error)
         else:

@@ -7,7 +7,7 @@ comes back to its chat by the courier. To stop waits for none of that: no messag
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from enum import Enum
 from functools import partial
@@ -29,12 +29,14 @@ from harness.inbound import ChatKind, InboundMessage
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
+from harness.replies.gate import Reply
+from harness.replies.mode import Delivery
 from harness.settings.queue import QueueRules
 from harness.store.admitted import Admission, Inbound, Outbound
 from harness.store.deliveries import Deliveries
 from harness.tasks import beside
 from harness.timing import Clock
-from harness.turns import Stops
+from harness.turns import Stops, TurnResult
 
 if TYPE_CHECKING:
     from harness.approvals.approvals import Approvals
@@ -167,9 +169,9 @@ class Desk(Generic[AnyTurn]):
             StoreError: The store cannot be read.
         """
         steps = (self._deliveries, self._courier, self._again, reconciler)
-        advised = await recover(*steps, aside=self._work.spawn)
+        advised = await recover(*steps, plan=self._plan, aside=self._work.spawn)
         if any(each.is_pending for each in advised):
-            self._group.start_soon(partial(recovering, *steps, aside=self._work.spawn))
+            self._group.start_soon(partial(recovering, *steps, plan=self._plan, aside=self._work.spawn))
         return advised
 
     @property
@@ -235,6 +237,12 @@ class Desk(Generic[AnyTurn]):
         if len(self._seen) > MOST_SEEN:
             del self._seen[next(iter(self._seen))]
         return True
+
+    def _plan(self, lead: Inbound, result: TurnResult, taken: int) -> Mapping[int, str] | Reply:
+        """See `advice.Plan`: what is to be sent of a turn that an earlier process had, as its chat is spoken to."""
+        message = unpacked(lead.payload)
+        delivery = self._work.agent.delivery(message) if message is not None else Delivery.AUTOMATIC
+        return self._courier.plan(lead, result, taken, delivery=delivery)
 
     async def _again(self, inbound: Inbound) -> None:
         """Take a message in that an earlier process had."""

@@ -128,3 +128,9 @@ async def test_a_workspace_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = await Chat(tmp_path / "nowhere", OK).run()
     assert done.status is JobStatus.FAILED
     assert done.error.startswith("The workspace ")
+
+
+async def test_a_job_whose_answer_is_a_file_alone_says_that_it_was_not_sent(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, TurnResult(Outcome.ANSWERED, "NO_REPLY\nMEDIA:boats.png"))
+    assert (await chat.run()).status is JobStatus.TOLD
+    assert chat.sent == ["A file that belongs here could not be sent."]

@@ -4,27 +4,33 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
-from harness.delivery.advice import DeliverLate, advise
+from harness.agent import Agent
+from harness.delivery.advice import DeliverLate, Nothing, advise
 from harness.delivery.courier import Carried, Courier
 from harness.delivery.outbox import Abilities, Media, NotSentError, Outgoing
 from harness.delivery.parcel import NOT_SENT, Parcel, is_file, packed, unpacked
+from harness.gather import Gatherer
+from harness.habits import Habits
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.plain import plain_settings
 from harness.replies.media import MediaRules
 from harness.replies.mode import Delivery
 from harness.store.admitted import Ending, OpenDelivery, Outbound, Sending, State
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
-from harness.tools import Sent
+from harness.toolbox import ToolTurn
+from harness.tools import Sent, Tool
 from harness.turns import Evidence, Finished, Outcome, TextDelta, TurnResult
 from harness.units import TextUnit
 from tests.support.delivery import Clock, HurriedClock, Played, answered, inbound
-from tests.support.desk import House, house
+from tests.support.desk import House, PlayedHarness, house
 
 LIMIT = 5.0
 NOTHING = "No response was produced: the turn ended without an answer."
@@ -232,6 +238,17 @@ async def test_what_an_earlier_process_left_running_is_cut_into_the_places_of_wh
     ]
 
 
+async def test_a_start_too_keeps_back_what_the_message_tool_alone_may_say(tmp_path: Path) -> None:
+    """G1, after a restart."""
+    delivery = OpenDelivery(state=State.RUNNING, lead="telegram:7:1", inbound=(inbound(),), ours=False)
+    found, told = TurnResult(Outcome.ANSWERED, "The vents are stuck."), list[str]()
+    async with ledger(tmp_path) as deliveries:
+        courier = Courier(deliveries, RecordingOutbox(SMALL), tell=told.append)
+        plan = partial(courier.plan, delivery=Delivery.TOOL_ONLY)
+        advice = advise(delivery, found, now=1000.0, plan=plan)
+    assert advice == Nothing("the agent chose to say nothing", Ending.SILENT)
+
+
 @pytest.mark.parametrize(
     "parcel",
     [
@@ -259,3 +276,32 @@ async def test_answered_turns_are_told_as_before(tmp_path: Path) -> None:
         await deliveries.admit(message, running=True)
         await Courier(deliveries, outbox, sleep=HurriedClock().sleep).carry(answered("Yes."), message)
     assert [(each.text, each.reply_to) for each in outbox.messages.values()] == [("Yes.", "1")]
+
+
+class Named:
+    """A toolbox of which only the names are asked."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("toolbox", "kind", "expected"),
+    [
+        (Named("Message"), ChatKind.DIRECT, Delivery.TOOL_ONLY),
+        (Named("message"), ChatKind.GROUP, Delivery.AUTOMATIC),
+        (Named("memory_get"), ChatKind.DIRECT, Delivery.AUTOMATIC),
+        (None, ChatKind.DIRECT, Delivery.AUTOMATIC),
+    ],
+)
+def test_an_agent_knows_how_the_answer_to_a_message_reaches_its_chat(
+    tmp_path: Path, toolbox: Named | None, kind: ChatKind, expected: Delivery
+) -> None:
+    """G1: also where the tool is not to be had."""
+    settings = plain_settings(tmp_path)
+    settings = replace(settings, replies=replace(settings.replies, visible="message_tool", group_visible="automatic"))
+    agent = Agent(PlayedHarness(), Gatherer(settings, Habits()), toolbox=toolbox)
+    assert agent.delivery(written("telegram", kind)) is expected
