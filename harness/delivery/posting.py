@@ -8,9 +8,10 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
 import anyio
+import orjson
 
 from harness.delivery.outbox import Abilities, NotSentError, Outbox, Outgoing
 from harness.delivery.parcel import unpacked
@@ -224,5 +225,24 @@ def addressed(lead: Inbound, key: str, kept: str, *, again: bool = False) -> Out
     media = () if parcel.media is None else (parcel.media,)
     reply_to = parcel.reply_to or lead.message_id
     return Outgoing(
-        key=key, channel=lead.channel, chat=lead.chat, text=parcel.text, reply_to=reply_to, again=again, media=media
+        key=key,
+        channel=lead.channel,
+        chat=lead.chat,
+        text=parcel.text,
+        reply_to=reply_to,
+        again=again,
+        topic=_topic(lead.payload),
+        media=media,
     )
+
+
+def _topic(payload: str) -> str:
+    """The topic that a message was written in, see `harness.delivery.payload`; it is answered there."""
+    if '"topic":"' not in payload or '"topic":""' in payload:  # nearly all, and quotes in a text are written otherwise
+        return ""
+    try:
+        found: object = orjson.loads(payload)
+    except orjson.JSONDecodeError:  # half a character, which another writer wrote
+        return ""
+    topic = cast("dict[str, object]", found).get("topic") if isinstance(found, dict) else ""
+    return topic if isinstance(topic, str) else ""

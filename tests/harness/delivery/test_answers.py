@@ -98,6 +98,13 @@ async def test_every_channel_shows_the_same_of_an_answer(
     assert all(not text or any(full.startswith(text) for full in told) for _, text in here.outbox.seen)
 
 
+async def test_a_message_of_a_topic_is_answered_there(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        message = replace(written("telegram", ChatKind.DIRECT), topic="12", text='He wrote "topic":"" there.')
+        await seen(here, message, TurnResult(Outcome.ANSWERED, "36 C.", conversation="thread", turn="turn"))
+        assert [each.topic for each in here.outbox.messages.values()] == ["12"]
+
+
 @asynccontextmanager
 async def ledger(folder: Path) -> AsyncGenerator[Deliveries]:
     with anyio.fail_after(LIMIT):
