@@ -9,6 +9,7 @@ from codex_bridge.ledger import State
 from codex_bridge.telling import Tell
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import ThreadTokenUsage
+from harness.turns import FileChange
 
 
 class AtWork:
@@ -61,6 +62,12 @@ class AtWork:
             return None if parent is None else (parent, thread_id)
         known = turn.ledger.turn_id if turn.ledger is not None else ""
         return (turn, "") if not turn_id or known in ("", turn_id) else None
+
+    def changes_of(self, thread_id: str, item_id: str) -> tuple[FileChange, ...]:
+        """The changes of files that wait to be made on a thread, by their item."""
+        turn = self.turns.get(thread_id)
+        ledger = turn.ledger if turn is not None else self.children.ledger_at(thread_id)
+        return ledger.changes_of(item_id) if ledger is not None else ()
 
     def outlasts(self, turn: CodexTurn, thread_id: str) -> bool:
         """Whether something of a conversation goes on after its turns: a revert ends its commands (measured)."""

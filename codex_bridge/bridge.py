@@ -17,7 +17,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from codex_bridge.at_work import AtWork
-from codex_bridge.capabilities import ServerCapabilities
 from codex_bridge.catalogue_watch import CatalogueWatch
 from codex_bridge.deadlines import TURN_KEY, TURN_SECONDS, Limits
 from codex_bridge.errors import (
@@ -27,6 +26,7 @@ from codex_bridge.errors import (
     TransportError,
 )
 from codex_bridge.failures import SHUTTING_DOWN, Trouble, call_failure, refusal, told
+from codex_bridge.following import Following
 from codex_bridge.hosts import Host, Life, Listener
 from codex_bridge.idle import Idle, Rest
 from codex_bridge.lanes import Standing
@@ -35,6 +35,7 @@ from codex_bridge.losses import Losses, lost
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, Server, Source, login_of
 from codex_bridge.replays import Pending, Step, Tried, next_step
+from codex_bridge.requests_served import RequestsServed
 from codex_bridge.restarts import DEADLY, Patience, Suspects
 from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
@@ -45,12 +46,14 @@ from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
 from codex_bridge.strain import Strain
 from codex_bridge.telling import LIMITS_TOLD, Telling
 from codex_bridge.threads import MOVES_ON, Threads, backend_of
+from codex_bridge.tool_serving import ToolServing
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn
 from codex_bridge.watching import Watching
 from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import (
     ConfigWarned,
+    Delta,
     ItemCompleted,
     ItemStarted,
     ThreadClosed,
@@ -66,7 +69,6 @@ from harness.masking import mask
 from harness.store.bindings import Bindings
 from harness.tasks import beside, guarded, guarding
 from harness.timing import Clock
-from harness.tools import ToolResult
 from harness.turn_limit import TurnLimit
 from harness.turns import (
     EndedBy,
@@ -81,6 +83,8 @@ from harness.turns import (
 )
 
 if TYPE_CHECKING:
+    from codex_bridge.asks_served import AsksServed
+    from harness.asks import Asker
     from harness.delivery.advice import Looked
     from harness.session_facts import SessionFacts
 
@@ -118,6 +122,9 @@ class CodexSettings:
     """Seconds for a whole turn."""
     limits: Limits = Limits()
     """Seconds of silence, by what a turn is waited for in."""
+    asker: "Asker | None" = field(default=None, compare=False, repr=False)
+    """The way to who may answer what a turn asks that an earlier process of the gateway began, on a server that
+    outlived it; None: it is declined at once. Other turns bring their own, see `TurnRequest.asker`."""
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = _ignore
     """Hears of a subagent that ended after the turn that it worked for, whose stream is over by then."""
     heartbeat_grace: float = HEARTBEAT_GRACE
@@ -162,8 +169,9 @@ class CodexHarness:
         self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
         self._queues: dict[str, anyio.Lock] = {}
         self._at_work = AtWork(self._telling.tell)
+        self._following = Following(settings.asker)
         listener = Listener(
-            self._on_notification, self._on_request, self._on_loss, self._at_work.owns, lambda: self._at_work.any
+            self._on_notification, self._on_request, self._on_loss, self._owns, lambda: self._at_work.any
         )
         self._servers = Servers(host, settings.agent, listener)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
@@ -171,7 +179,9 @@ class CodexHarness:
         self._watching = Watching(
             group, self._servers, self._stopping, settings.limits, clock, on_thread=self._on_thread
         )
-        begin = guarding(group)
+        begin = self._begin_beside = guarding(group)
+        tools = ToolServing(self._servers, self._at_work, self._watching, begin, self.interrupt)
+        self._requests = RequestsServed(tools, self._asks_served, now)
         self._suspects = Suspects()
         self._losses = Losses(
             self._servers,
@@ -305,7 +315,8 @@ class CodexHarness:
         """Say what became of a turn that an earlier process began, see `harness.delivery.advice.Reconciler`."""
         from codex_bridge.left_open import LeftOpen  # for a start, if at all
 
-        left = LeftOpen(self._servers, self._bindings, backend_of(self._settings.launch), self._telling.tell)
+        backend = backend_of(self._settings.launch)
+        left = LeftOpen(self._servers, self._bindings, backend, self._telling.tell, self._following)
         return await left.reconcile(session_key, message_key, conversation=conversation, steered=steered)
 
     async def session_facts(self, session_key: str, message_key: str = "") -> "SessionFacts":
@@ -433,6 +444,7 @@ class CodexHarness:
     # what the server says
 
     def _on_loss(self, life: Life) -> None:
+        self._requests.lost()
         error, latest, gone = life.server.client.lost, self._at_work.latest, self._at_work.lose()
         for turn in gone:
             # What a turn kills its server with, it does soon: of several, the one that began last is the likely one.
@@ -453,8 +465,30 @@ class CodexHarness:
             # One word of the server that breaks something here must not end the connection, and every chat with it.
             logger.exception("a notification of Codex: %s", notification.method)
 
+    async def _on_request(self, request: Requested) -> Json:
+        return await self._requests.answer(request)
+
+    def _owns(self, thread_id: str) -> bool:
+        return self._at_work.owns(thread_id) or self._following.at(thread_id) is not None
+
+    def _asks_served(self) -> "AsksServed":
+        from codex_bridge.asks_served import AsksServed  # few turns ask anything
+
+        return AsksServed(
+            self._at_work,
+            self._following,
+            self._watching,
+            self._begin_beside,
+            self.interrupt,
+            # A server of ours that listens lives on for a while, but the next start of the gateway ends it.
+            outlives=isinstance(self._settings.launch, Remote),
+            limit=self._limit,
+        )
+
     def _take_in(self, notification: Notified) -> None:
         wire = read(notification)
+        if not isinstance(wire, Delta):
+            self._requests.see(wire)
         match wire:
             case ThreadClosed(thread_id=thread_id):
                 self._at_work.commands.end(thread_id)
@@ -472,6 +506,8 @@ class CodexHarness:
                     self._on_thread(thread, wire)
                 elif notification.method == LIMITS_TOLD:
                     self._telling.hear(notification.params)
+                if isinstance(wire, TurnEnded):
+                    self._following.over(wire.thread_id)
                 if isinstance(wire, ItemStarted | ItemCompleted):
                     self._at_work.commands.see(wire)
                 if isinstance(wire, ItemCompleted) and isinstance(wire.item, CompactionItem):
@@ -575,62 +611,6 @@ class CodexHarness:
         if connection is not None and key is not None:
             self._threads.summarised(connection, key)
             self._group.start_soon(guarded, self._threads.store, connection, key)
-
-    async def _on_request(self, request: Requested) -> Json:
-        from codex_bridge.asks import declined  # few turns are asked anything
-        from codex_bridge.questions import reply, tool_call, tool_refusal
-
-        call = tool_call(request)
-        if call is None:
-            answer = reply(request, self._now)
-            if answer.notice:
-                notice = mask(answer.notice)
-                logger.warning("%s", notice)
-                if asker := self._at_work.asker(answer.thread_id, answer.turn_id):
-                    asker[0].push(declined(answer.params, str(request.id), notice, asker[1]))
-            return answer.result
-        turn = self._at_work.turns.get(call.thread_id)
-        if turn is None or turn.ledger is None or turn.ledger.turn_id not in ("", call.turn_id):
-            return tool_refusal("This tool belongs to the main conversation and answers only there.").to_wire()
-        if request.id in turn.called:  # a server asks again, under the same id, when the way to it was lost
-            return tool_refusal("The connection broke off during this call; nobody knows how far it came.").to_wire()
-        turn.called.add(request.id)
-        from codex_bridge.tool_calls import serve
-
-        scope = anyio.CancelScope()  # ends with the turn: nobody would read the answer any more
-        turn.calls.add(scope)
-        asked = self._watching.ask(turn)
-        try:
-            with scope:
-                units, ceiling = self._result_limits(turn)
-                served = await serve(
-                    call,
-                    turn.request.tools,
-                    done=lambda result: self._served(turn, result),
-                    units=units,
-                    ceiling=ceiling,
-                    hooks=turn.request.hooks,
-                    session_key=turn.request.session_key,
-                )
-                return served.to_wire()
-        finally:
-            turn.calls.discard(scope)
-            self._watching.answer(turn, asked)
-        return tool_refusal("The turn is over.").to_wire()
-
-    def _served(self, turn: CodexTurn, result: ToolResult) -> None:
-        if turn.ledger is not None:
-            turn.ledger.hand_in(result)
-        if result.ends_turn:
-            self._group.start_soon(guarded, self.interrupt, turn, EndedBy.ITSELF)
-
-    def _result_limits(self, turn: CodexTurn) -> tuple[int, int]:
-        """How long a tool's result may be: in UTF-16 units for the agent, and in bytes for Codex."""
-        connection, thread, model = self._servers.current, turn.thread, turn.request.model or ""
-        can = connection.server.capabilities if connection is not None else ServerCapabilities()
-        model = model or (thread.model if thread is not None else "")
-        excerpts, ceiling = turn.request.excerpts, can.tool_result_bytes(model)
-        return ceiling if excerpts is None else excerpts.tool_result_units(can.context_tokens(model)), ceiling
 
     async def drain(self, seconds: float | None = None) -> None:
         """Take no more turns, and see to the end of those that there are.

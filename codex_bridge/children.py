@@ -64,6 +64,11 @@ class Children(Generic[ParentT]):
         child = self._at_work.get(thread_id)
         return child.parent if child is not None else None
 
+    def ledger_at(self, thread_id: str) -> TurnLedger | None:
+        """The account of the subagent that works on that thread now."""
+        child = self._at_work.get(thread_id)
+        return child.ledger if child is not None else None
+
     def of(self, parent: ParentT) -> tuple[TurnLedger, ...]:
         """The accounts of those that work for a turn now."""
         return self.of_those(lambda each: each is parent)

@@ -23,6 +23,7 @@ from codex_bridge.errors import (
     RefusalError,
     RpcError,
     TransportError,
+    UnneededError,
     UnreadableAnswerError,
 )
 from codex_bridge.rpc import (
@@ -327,6 +328,8 @@ class Client:
             self._peer.answer(request, await self._on_request(request))
         except RefusalError as error:
             self._peer.refuse(request, error.code, error.message)
+        except UnneededError:
+            self._peer.let_go(request)
         except Exception as error:
             # The boundary between handlers, which may be anybody's, and the wire: the server must get an answer.
             logger.exception("a request of Codex: %s", request.method)
@@ -361,7 +364,8 @@ async def connected(
     Args:
         transport: An open transport.
         on_notification: Called in the order of arrival; must not block and must not raise.
-        on_request: Answers a request of the server, in a task of its own. A `RefusalError` becomes an error answer.
+        on_request: Answers a request of the server, in a task of its own. A `RefusalError` becomes an error answer,
+            and after an `UnneededError` there is none.
         diagnostics: Hears of junk and stray answers.
         sleep: Waits some seconds, before a retry.
         jitter: Gives a number in [0, 1), to spread retries.

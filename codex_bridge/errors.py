@@ -16,7 +16,7 @@
     ├── AdoptionError            a thread cannot become a chat's conversation
     └── ThreadBusyError          another client of the server runs a turn on the thread
 
-`RefusalError` is not of the tree: it is how a request handler says no.
+`RefusalError` and `UnneededError` are not of the tree: they are how a request handler says no, or nothing.
 
 Each carries its facts as attributes; nobody has to read a message to decide what to do.
 """
@@ -214,3 +214,7 @@ class RefusalError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+class UnneededError(Exception):
+    """Raised by a handler of ours when the server does not wait for its answer any more: none is sent."""

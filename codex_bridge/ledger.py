@@ -54,6 +54,7 @@ from harness.tools import ToolResult
 from harness.turns import (
     EndedBy,
     Failure,
+    FileChange,
     Finished,
     Notice,
     Outcome,
@@ -136,6 +137,10 @@ class TurnLedger:
     def units(self) -> int:
         """About how many UTF-16 units of answers, calls and outputs it added to the conversation."""
         return self._account.work.units
+
+    def changes_of(self, item_id: str) -> tuple[FileChange, ...]:
+        """The changes of files that wait to be made, by their item."""
+        return self._account.work.changes_of(item_id)
 
     @property
     def joining(self) -> Joining:

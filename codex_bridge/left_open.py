@@ -12,6 +12,7 @@ from typing import Final
 from codex_bridge.client import Client
 from codex_bridge.errors import CodexError, RpcError
 from codex_bridge.failures import Trouble, trouble_of
+from codex_bridge.following import Following
 from codex_bridge.ledger import TurnLedger
 from codex_bridge.marks import read_mark
 from codex_bridge.reconcile import ABSENT, Trace, items_of, trace
@@ -44,13 +45,17 @@ class LeftOpen:
         bindings: Which thread belongs to which conversation.
         backend: The name of the home there.
         tell: Says what the error means that a turn failed with.
+        following: Listens to one that still runs; None for nobody.
     """
 
-    def __init__(self, servers: Servers, bindings: Bindings, backend: str, tell: Tell) -> None:
+    def __init__(
+        self, servers: Servers, bindings: Bindings, backend: str, tell: Tell, following: Following | None = None
+    ) -> None:
         self._servers = servers
         self._bindings = bindings
         self._backend = backend
         self._tell = tell
+        self._following = following
 
     async def reconcile(
         self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
@@ -64,6 +69,8 @@ class LeftOpen:
                 return NEVER  # a thread is bound before it has its first turn
             client = (await self._servers.get()).server.client
             found = await trace(client, thread_id, message_key, among=LOOK_BACK)
+            if found.fate is Seen.RUNNING and self._following is not None:
+                await self._following.follow(client, thread_id, session_key, message_key)
             if found != ABSENT:
                 return await self._found(client, thread_id, found, steered)
             if thread_id != bound:

@@ -46,7 +46,6 @@ UNHEARD: Final = (
     "item/reasoning/summaryPartAdded",
     "mcpServer/startupStatus/updated",
     "remoteControl/status/changed",
-    "serverRequest/resolved",
     "skills/changed",
     "thread/name/updated",
     "thread/queue/changed",

@@ -110,6 +110,8 @@ class CodexTurn:
         """The calls of tools that are being served."""
         self.called: set[RequestId] = set()
         """The server's requests for calls of tools so far: none is carried out twice. Ids of calls may come again."""
+        self.asks: dict[str, Callable[[], None]] = {}
+        """What lets go of each ask of it that is open, by the name of the ask."""
         self.steers = Steers()
         """The words that join it."""
         self._interrupt = interrupt
@@ -170,6 +172,9 @@ class CodexTurn:
         """Hand events to the reader."""
         for event in events:
             over = self.buffer.result is not None
+            if self.asks and isinstance(event, Finished):
+                for withdraw in tuple(self.asks.values()):  # each is told as settled before the end
+                    withdraw()
             self.buffer.push(event)
             if isinstance(event, Finished):
                 if not over:

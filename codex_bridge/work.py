@@ -120,6 +120,11 @@ class Work:
         left, self._open = self._open, {}
         return [event for item in left.values() for event in self._left(item, goes_on=goes_on)]
 
+    def changes_of(self, item_id: str) -> tuple[FileChange, ...]:
+        """The changes that are about to be made; empty where none of that id are."""
+        item = self._open.get(item_id)
+        return _changes(item) if isinstance(item, FileChangeItem) else ()
+
     def evidence(self, messages: int) -> Evidence:
         """What was done, also what was only begun."""
         return Evidence(

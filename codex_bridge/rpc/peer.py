@@ -85,6 +85,10 @@ class Peer:
         self._close(request)
         self._outgoing.append(refusal)
 
+    def let_go(self, request: Requested) -> None:
+        """Leave a request of the other side unanswered, which does not wait for the answer any more."""
+        self._asked.discard(request.id)
+
     def give_up(self, request_id: RequestId) -> None:
         """Stop waiting for an answer. If it comes after all it is a `Stray` marked as abandoned."""
         if self._open.pop(request_id, None) is None:

@@ -7,7 +7,7 @@ accident. A method that is not listed here is refused with an error.
 from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
-from codex_bridge.wire.base import OrElse, RawJson, RawObject, Received, Sent, Variant
+from codex_bridge.wire.base import OrElse, RawJson, RawObject, Received, Sent, Variant, known
 
 
 class CommandApproval(Received):
@@ -16,9 +16,13 @@ class CommandApproval(Received):
     thread_id: str
     turn_id: str = ""
     item_id: str = ""
+    kind: Annotated[str, known("command")] = "command"
+    """Something else than a command may be asked for by this, such as what is typed into one."""
     command: str | None = None
     cwd: str | None = None
     reason: str | None = None
+    additional_permissions: RawJson = None
+    network_approval_context: RawJson = None
 
 
 class FileChangeApproval(Received):
@@ -37,6 +41,7 @@ class PermissionsApproval(Received):
     thread_id: str
     turn_id: str = ""
     item_id: str = ""
+    permissions: RawJson = None
     reason: str | None = None
     cwd: str | None = None
 
@@ -47,6 +52,7 @@ class Elicitation(Received):
     server_name: str
     thread_id: str = ""
     turn_id: str | None = None
+    mode: Annotated[str | None, OrElse(None)] = None
     message: Annotated[str | None, OrElse(None)] = None
     url: Annotated[str | None, OrElse(None)] = None
     requested_schema: RawJson = None
@@ -197,6 +203,10 @@ ANSWERS: dict[str, type[Sent]] = {
     LEGACY_PATCH: LegacyDecision,
 }
 """The model of our answer to each request."""
+
+
+TOKENS = "account/chatgptAuthTokens/refresh"
+ATTESTATION = "attestation/generate"
 
 
 @cache  # not a constant: making models builds their validators, and an import should not

@@ -1,91 +1,179 @@
-"""Where nobody can be asked, the answer is no in the form that each method wants, and nothing is granted.
+"""What the server is answered: in the form that each method wants, and never more than was allowed."""
 
-With case T12, as far as it needs no outbox.
-"""
-
-from dataclasses import replace
+from typing import Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_bridge.errors import RefusalError
-from codex_bridge.questions import Reply, reply, tool_call, tool_refusal
+from codex_bridge.questions import (
+    Reply,
+    asks_a_person,
+    plain,
+    read,
+    refusal,
+    reply,
+    tool_call,
+    tool_refusal,
+    wanted,
+)
 from codex_bridge.rpc import METHOD_NOT_FOUND, Json, JsonObject, Requested
 from codex_bridge.wire.server_requests import ANSWERS, REQUESTS, refusals
+from harness.asks import Answer, Settlement, Verdict
 
-PLACE: JsonObject = {"threadId": "thr_1", "turnId": "turn_1", "itemId": "i9"}
-WAS_NO = ", and nobody could be asked, so the answer was no."
+PLACE: Final[JsonObject] = {"threadId": "thr_1", "turnId": "turn_1", "itemId": "i9"}
+COMMAND = Requested(0, "item/commandExecution/requestApproval", PLACE | {"command": "rm -r build", "cwd": "/w"})
+FILES = Requested(0, "item/fileChange/requestApproval", PLACE)
+ASKED: Final[JsonObject] = {"fileSystem": {"write": ["/"], "new": {"thing": 1}}, "network": {"enabled": True}}
+PERMISSIONS = Requested(0, "item/permissions/requestApproval", PLACE | {"permissions": ASKED})
+TWO: Json = [{"id": "a", "question": "?"}, {"id": "b", "question": "?"}]
+QUESTIONS = Requested(0, "item/tool/requestUserInput", PLACE | {"questions": TWO})
+CRM: Final[JsonObject] = {"threadId": "thr_1", "turnId": None, "serverName": "crm", "mode": "form", "message": "Hm?"}
+NUMBER: Json = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+NOTHING: Json = {"type": "object", "properties": {}}
+FORM = Requested(0, "mcpServer/elicitation/request", CRM | {"requestedSchema": NUMBER})
+YES_OR_NO = Requested(0, "mcpServer/elicitation/request", CRM | {"requestedSchema": NOTHING})
+URL = Requested(0, "mcpServer/elicitation/request", CRM | {"mode": "url", "url": "https://crm.example"})
+NO: Final[JsonObject] = {"action": "decline", "content": None}
+MISFIT = "crm was told no, as what was said does not fit: n must be a whole number."
 
 
-def ask(method: str, **params: Json) -> Reply:
-    """The answer, without what was read of the request: `test_asks` looks at that."""
-    return replace(reply(Requested("r1", method, params), lambda: 1_893_456_000.9), params=None)
-
-
-DENIED: JsonObject = {"decision": {"denied": {"rejection": "Nobody could be asked."}}}
+def answered(request: Requested, answer: Answer, *, always: bool = True) -> Reply:
+    params = read(request)
+    assert params is not None
+    return reply(request, params, answer, always=always)
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "expected"),
+    ("request_", "verdict", "expected"),
     [
+        (COMMAND, Verdict.ALLOW, Reply({"decision": "accept"}, Settlement.ALLOWED)),
+        (COMMAND, Verdict.ALLOW_ALWAYS, Reply({"decision": "acceptForSession"}, Settlement.ALLOWED)),
+        (COMMAND, Verdict.DECLINE, Reply({"decision": "decline"}, Settlement.DECLINED)),
+        (COMMAND, Verdict.CANCEL, Reply({"decision": "cancel"}, Settlement.DECLINED)),
+        (FILES, Verdict.ALLOW, Reply({"decision": "accept"}, Settlement.ALLOWED)),
+        (FILES, Verdict.ALLOW_ALWAYS, Reply({"decision": "acceptForSession"}, Settlement.ALLOWED)),
+        (FILES, Verdict.DECLINE, Reply({"decision": "decline"}, Settlement.DECLINED)),
+        (FILES, Verdict.CANCEL, Reply({"decision": "cancel"}, Settlement.DECLINED)),
+        (PERMISSIONS, Verdict.ALLOW, Reply({"permissions": ASKED, "scope": "turn"}, Settlement.ALLOWED)),
+        (PERMISSIONS, Verdict.ALLOW_ALWAYS, Reply({"permissions": ASKED, "scope": "session"}, Settlement.ALLOWED)),
+        (PERMISSIONS, Verdict.DECLINE, Reply({"permissions": {}, "scope": "turn"}, Settlement.DECLINED)),
         (
-            "item/commandExecution/requestApproval",
-            PLACE | {"command": "rm -r build", "cwd": "/w"},
-            Reply({"decision": "decline"}, "thr_1", "turn_1", notice=f"Codex asked to run `rm -r build`{WAS_NO}"),
+            PERMISSIONS,
+            Verdict.CANCEL,
+            Reply({"permissions": {}, "scope": "turn"}, Settlement.DECLINED, ends_turn=True),
         ),
+        (URL, Verdict.ALLOW, Reply({"action": "accept", "content": None}, Settlement.ANSWERED)),
+        (YES_OR_NO, Verdict.ALLOW, Reply({"action": "accept", "content": {}}, Settlement.ANSWERED)),
+        (YES_OR_NO, Verdict.DECLINE, Reply(NO, Settlement.DECLINED)),
         (
-            "item/commandExecution/requestApproval",
-            PLACE | {"command": None},
-            Reply({"decision": "decline"}, "thr_1", "turn_1", notice=f"Codex asked for an approval{WAS_NO}"),
+            YES_OR_NO,
+            Verdict.CANCEL,
+            Reply({"action": "cancel", "content": None}, Settlement.DECLINED, ends_turn=True),
         ),
-        (
-            "item/fileChange/requestApproval",
-            PLACE,
-            Reply({"decision": "decline"}, "thr_1", "turn_1", notice=f"Codex asked to change files{WAS_NO}"),
-        ),
-        (
-            "item/permissions/requestApproval",
-            PLACE | {"permissions": {"fileSystem": {"write": ["/"]}}},
-            Reply(
-                {"permissions": {}, "scope": "turn"},
-                "thr_1",
-                "turn_1",
-                notice=f"Codex asked for more permissions{WAS_NO}",
-            ),
-        ),
-        (
-            "mcpServer/elicitation/request",
-            {"threadId": "thr_1", "turnId": None, "serverName": "crm", "mode": "form", "message": "Proceed?"},
-            Reply(
-                {"action": "decline", "content": None}, "thr_1", notice=f"The MCP server crm asked for input{WAS_NO}"
-            ),
-        ),
-        (
-            "item/tool/requestUserInput",
-            PLACE | {"questions": [{"id": "q1", "question": "Which?"}]},
-            Reply({"answers": {}}, "thr_1", "turn_1", notice=f"The agent had questions{WAS_NO}"),
-        ),
-        ("execCommandApproval", {}, Reply(DENIED, notice=f"Codex asked for an approval{WAS_NO}")),
-        ("applyPatchApproval", {}, Reply(DENIED, notice=f"Codex asked for an approval{WAS_NO}")),
-        ("currentTime/read", {}, Reply({"currentTimeAt": 1_893_456_000})),
     ],
 )
-def test_each_method_is_answered_in_its_own_form(method: str, params: JsonObject, expected: Reply) -> None:
-    """Case T12, r1 to r7."""
-    assert ask(method, **params) == expected
+def test_what_a_person_says_is_said_to_codex(request_: Requested, verdict: Verdict, expected: Reply) -> None:
+    assert answered(request_, Answer(verdict)) == expected
 
 
-@pytest.mark.parametrize("method", ["new/thing", "account/chatgptAuthTokens/refresh", "attestation/generate", ""])
-def test_what_is_not_known_is_refused_by_name(method: str) -> None:
-    with pytest.raises(RefusalError) as caught:
-        ask(method)
-    assert (caught.value.code, caught.value.message) == (METHOD_NOT_FOUND, f"{method} is not supported by this client")
+def test_what_may_be_allowed_once_alone_is_allowed_once() -> None:
+    allowed = Reply({"decision": "accept"}, Settlement.ALLOWED)
+    assert answered(COMMAND, Answer(Verdict.ALLOW_ALWAYS), always=False) == allowed
+
+
+def test_permissions_that_cannot_be_read_are_not_granted() -> None:
+    request = Requested(0, PERMISSIONS.method, PLACE | {"permissions": "everything"})
+    why = "It cannot be said what would be allowed, so the answer was no."
+    assert answered(request, Answer(Verdict.ALLOW)) == Reply(
+        {"permissions": {}, "scope": "turn"}, Settlement.DECLINED, why
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "words", "expected"),
+    [
+        (
+            QUESTIONS,
+            {"a": ("Red",), "b": ("x", "y"), "other": ("z",)},
+            Reply({"answers": {"a": {"answers": ["Red"]}, "b": {"answers": ["x", "y"]}}}, Settlement.ANSWERED),
+        ),
+        (QUESTIONS, {"a": ("Red",)}, Reply({"answers": {"a": {"answers": ["Red"]}}}, Settlement.ANSWERED)),
+        (FORM, {"n": ("12",)}, Reply({"action": "accept", "content": {"n": 12}}, Settlement.ANSWERED)),
+        (FORM, {"n": ("twelve",)}, Reply(NO, Settlement.DECLINED, MISFIT)),
+        (FORM, {}, Reply(NO, Settlement.DECLINED, MISFIT.replace("must be a whole number", "was not answered"))),
+    ],
+)
+def test_words_go_to_the_question_that_they_answer(
+    request_: Requested, words: dict[str, tuple[str, ...]], expected: Reply
+) -> None:
+    assert answered(request_, Answer(Verdict.ALLOW, words)) == expected
+
+
+def test_a_question_that_is_declined_tells_the_model_why() -> None:
+    no: JsonObject = {"answers": ["No answer: Nobody answered within 10 minutes, so it was declined."]}
+    why = "Nobody answered within 10 minutes, so it was declined."
+    declined = Reply({"answers": {"a": no, "b": no}}, Settlement.DECLINED, why)
+    assert answered(QUESTIONS, Answer(Verdict.DECLINE, why=why)) == declined
+
+
+DENIED: JsonObject = {"decision": {"denied": {"rejection": "Nobody could be asked."}}}
+REFUSALS: dict[str, JsonObject] = {
+    "item/commandExecution/requestApproval": {"decision": "decline"},
+    "item/fileChange/requestApproval": {"decision": "decline"},
+    "item/permissions/requestApproval": {"permissions": {}, "scope": "turn"},
+    "mcpServer/elicitation/request": NO,
+    "item/tool/requestUserInput": {"answers": {}},
+    "execCommandApproval": DENIED,
+    "applyPatchApproval": DENIED,
+}
 
 
 @pytest.mark.parametrize("method", sorted(refusals()))
 def test_a_request_that_a_newer_server_words_otherwise_is_still_declined(method: str) -> None:
-    assert ask(method, threadId=7, serverName=None).result == refusals()[method].to_wire()
+    request = Requested(0, method, {"threadId": 7, "serverName": None})
+    assert read(request) is None
+    assert refusal(request, None, "nobody could be asked.") == REFUSALS[method]
+
+
+@pytest.mark.parametrize(
+    ("method", "why"),
+    [
+        ("new/thing", "it is not supported by this client"),
+        ("", "it is not supported by this client"),
+        (
+            "account/chatgptAuthTokens/refresh",
+            "this client gave no ChatGPT tokens and has no newer ones; sign in with codex login",
+        ),
+        ("attestation/generate", "this client makes no attestations"),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(method: str, why: str) -> None:
+    request = Requested(0, method, {})
+    assert not asks_a_person(request)
+    with pytest.raises(RefusalError) as caught:
+        plain(request, lambda: 0.0)
+    assert (caught.value.code, caught.value.message) == (METHOD_NOT_FOUND, f"{method}: {why}")
+
+
+def test_the_time_is_told() -> None:
+    assert plain(Requested(0, "currentTime/read", {}), lambda: 1_893_456_000.9) == {"currentTimeAt": 1_893_456_000}
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (COMMAND, "Codex asked to run `rm -r build`"),
+        (FILES, "Codex asked to change files"),
+        (PERMISSIONS, "Codex asked for more permissions"),
+        (FORM, "The MCP server crm asked for input"),
+        (QUESTIONS, "The agent had questions"),
+        (Requested(0, "execCommandApproval", {}), "Codex asked for an approval"),
+    ],
+)
+def test_the_operator_is_told_what_was_wanted(request_: Requested, told: str) -> None:
+    assert wanted(read(request_)) == told
 
 
 def test_a_call_of_a_tool_is_told_from_other_requests() -> None:
@@ -103,30 +191,33 @@ def test_a_call_of_a_tool_is_told_from_other_requests() -> None:
     }  # fmt: skip
 
 
-def test_a_tool_call_that_cannot_be_read_is_refused() -> None:
-    with pytest.raises(RefusalError):
-        ask("item/tool/call", tool="message")
-
-
 def test_every_request_that_is_read_has_an_answer_of_its_model() -> None:
     assert ANSWERS.keys() == refusals().keys() | {"item/tool/call", "currentTime/read"}
     assert REQUESTS.keys() <= ANSWERS.keys()
     assert {method: type(no) for method, no in refusals().items()} == {method: ANSWERS[method] for method in refusals()}
 
 
-MEMBERS = st.sampled_from(["threadId", "turnId", "itemId", "callId", "tool", "namespace", "serverName", "command", "x"])
+MEMBERS = st.sampled_from(
+    ["threadId", "turnId", "itemId", "serverName", "command", "permissions", "questions", "mode", "requestedSchema"]
+)
 VALUES: st.SearchStrategy[Json] = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 
 
-@given(method=st.sampled_from([*ANSWERS, "new/thing"]), params=st.dictionaries(MEMBERS, VALUES, max_size=6))
-def test_no_request_is_granted_or_breaks_whatever_it_holds(method: str, params: JsonObject) -> None:
-    try:
-        result = ask(method, **params).result
-    except RefusalError:
-        return
-    assert isinstance(result, dict)
-    decision = result.get("decision")
-    assert not isinstance(decision, str) or decision == "decline"
-    assert result.get("action") != "accept"
-    assert not result.get("permissions")
-    assert result.get("success") is not True
+@given(
+    method=st.sampled_from(sorted(refusals())),
+    params=st.dictionaries(MEMBERS, VALUES, max_size=6),
+    verdict=st.sampled_from([Verdict.DECLINE, Verdict.CANCEL]),
+)
+def test_a_no_grants_nothing_and_breaks_nothing_whatever_a_request_holds(
+    method: str, params: JsonObject, verdict: Verdict
+) -> None:
+    request = Requested(0, method, params)
+    asked = read(request)
+    said = [refusal(request, asked, "nobody could be asked.")]
+    if asked is not None:
+        said.append(reply(request, asked, Answer(verdict)).result)
+    for result in said:
+        assert isinstance(result, dict)
+        assert result.get("decision") in (None, "decline", "cancel", DENIED["decision"])
+        assert result.get("action") != "accept"
+        assert not result.get("permissions")

@@ -1,0 +1,61 @@
+"""Turns that an earlier process of the gateway began, and that a server goes on with which outlived it.
+
+Nobody streams them: their messages are answered late, once they are over. What they ask is answered all the same, which
+takes a subscription to their threads: then the server repeats what is open (measured on both versions).
+"""
+
+import logging
+
+from codex_bridge.client import Client
+from codex_bridge.errors import CodexError
+from codex_bridge.wire.requests import THREAD_RESUME, ThreadResumeParams
+from harness.asks import Asker
+from harness.lean_values import dataclass
+
+logger = logging.getLogger("codex_bridge")
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A turn of an earlier process."""
+
+    asker: Asker | None
+    session_key: str
+    message_key: str
+    client: Client
+
+
+class Following:
+    """The turns of earlier processes that are listened to.
+
+    Args:
+        asker: The way to who may answer what they ask; None for nobody.
+    """
+
+    def __init__(self, asker: Asker | None) -> None:
+        self._asker = asker
+        self._of: dict[str, Followed] = {}
+
+    def at(self, thread_id: str) -> Followed | None:
+        """The turn on a thread."""
+        return self._of.get(thread_id)
+
+    async def follow(self, client: Client, thread_id: str, session_key: str, message_key: str) -> None:
+        """Listen to a turn that runs, from now on; no error when that cannot be.
+
+        A thread that is at work keeps its settings, so none are sent; the next turn of ours sends them all.
+        """
+        known = self._of.get(thread_id)
+        if known is not None and known.client is client:
+            return
+        # Before the answer: what is open is repeated with it.
+        self._of[thread_id] = Followed(self._asker, session_key, message_key, client)
+        try:
+            await client.call(THREAD_RESUME, ThreadResumeParams(thread_id=thread_id))
+        except CodexError as error:
+            self._of.pop(thread_id, None)
+            logger.warning("a turn on %s that goes on without us is not followed: %s", thread_id, error)
+
+    def over(self, thread_id: str) -> None:
+        """What ran on a thread is over."""
+        self._of.pop(thread_id, None)

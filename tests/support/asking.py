@@ -1,0 +1,146 @@
+"""People who are asked, and a server that asks: both as a test says."""
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import anyio
+
+from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, decode, encode
+from codex_bridge.sources import Remote
+from harness.asks import Answer, Ask, Asker
+from harness.store.bindings import bindings_at
+from harness.turns import Trigger, TurnRequest
+from tests.support.fake_codex import COURSES, FakeCodex, Running
+from tests.support.fake_server import Ask as AskStep
+from tests.support.fake_server import Script, Step, Tell
+from tests.support.serving import LIMIT, listening
+from tests.support.turns import words
+
+
+class FakeAsker:
+    """Keeps what it is asked until the test answers; with an answer it gives that at once."""
+
+    def __init__(self, at_once: Answer | None = None) -> None:
+        self.asked: list[Ask] = []
+        self.withdrawn: list[tuple[str, str]] = []
+        """Identities and reasons."""
+        self._at_once = at_once
+        self._answers: dict[str, Answer] = {}
+        self._news = anyio.Event()
+
+    async def ask(self, ask: Ask) -> Answer:
+        """See `Asker`."""
+        self.asked.append(ask)
+        self._tell()
+        while self._at_once is None and ask.identity not in self._answers:
+            await self._news.wait()
+        return self._at_once or self._answers[ask.identity]
+
+    async def withdraw(self, identity: str, why: str) -> None:
+        """See `Asker`."""
+        self.withdrawn.append((identity, why))
+        self._tell()
+
+    def answer(self, ask: Ask, answer: Answer) -> None:
+        """Answer what was asked."""
+        self._answers[ask.identity] = answer
+        self._tell()
+
+    async def until_asked(self, number: int = 1) -> Ask:
+        """Wait for that ask, and return it."""
+        while len(self.asked) < number:
+            await self._news.wait()
+        return self.asked[number - 1]
+
+    async def until_withdrawn(self, number: int = 1) -> list[tuple[str, str]]:
+        """Wait for so many to be withdrawn."""
+        while len(self.withdrawn) < number:
+            await self._news.wait()
+        return self.withdrawn
+
+    def _tell(self) -> None:
+        news, self._news = self._news, anyio.Event()
+        news.set()
+
+
+class AskingCodex(FakeCodex):
+    """A server whose turns ask what their words say, and end when all of it is answered.
+
+    The words of the course `asks` are a list of steps as JSON: `["ask", method, params]`, `["tell", method, params]`,
+    `["end"]`. Thread and turn are filled in where the parameters name none. What follows `["wait"]` comes with the next
+    turn of the course `poke`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.courses = {**COURSES, "asks": self._asks, "poke": self._poke}
+        self.answers: list[Json] = []
+        """What was answered, in that order."""
+        self._waits: list[Running] = []
+        self._later: list[tuple[Running, list[list[Json]]]] = []
+
+    def __call__(self, event: Event) -> Iterable[Step]:
+        """React to an event."""
+        if isinstance(event, Answered | Refused):
+            self.answers.append(event.result if isinstance(event, Answered) else [event.code, event.message])
+            turn = self._waits.pop(0)
+            if turn not in self._waits:
+                yield from turn.said("Done.")
+                yield turn.ended()
+        else:
+            yield from super().__call__(event)
+
+    def _asks(self, turn: Running, text: str) -> Iterable[Step]:
+        yield turn.began()
+        self._running[turn.thread] = turn
+        yield from self._steps(turn, cast("list[list[Json]]", decode(text.encode())))
+
+    def _poke(self, turn: Running, text: str) -> Iterable[Step]:
+        del text
+        later, self._later = self._later, []
+        yield turn.began()
+        for each, steps in later:
+            yield from self._steps(each, steps)
+        yield from turn.said("poked")
+        yield turn.ended()
+
+    def _steps(self, turn: Running, steps: list[list[Json]]) -> Iterable[Step]:
+        for number, (kind, *rest) in enumerate(steps, 1):
+            if kind == "wait":
+                self._later.append((turn, steps[number:]))
+                return
+            if kind == "end":
+                self._waits = [each for each in self._waits if each != turn]
+                self._running.pop(turn.thread, None)
+                yield turn.ended()
+                continue
+            method, params = str(rest[0]), cast("JsonObject", rest[1])
+            params = {"threadId": turn.thread, "turnId": turn.turn, **params}
+            if kind == "ask":
+                self._waits.append(turn)
+                yield AskStep(method, params)
+            else:
+                yield Tell(method, params)
+
+
+def asking(
+    *steps: list[Json], asker: Asker | None = None, chat: str = "a", trigger: Trigger = Trigger.CHAT
+) -> TurnRequest:
+    """A turn of which the server asks that."""
+    request = words(f"asks {encode(cast('Json', list(steps))).decode()}", chat=chat)
+    return replace(request, asker=asker, trigger=trigger)
+
+
+@asynccontextmanager
+async def harness_on(codex: AskingCodex, folder: Path, *, asker: Asker | None = None) -> AsyncGenerator[CodexHarness]:
+    """A harness on that server, which is somebody else's."""
+    with anyio.fail_after(LIMIT):
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(listening(Script(codex)))
+            store = await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
+            settings = CodexSettings(Remote(url), drain=0.0, asker=asker)
+            yield await stack.enter_async_context(codex_harness(settings, store, now=lambda: 1_893_456_000.9))
