@@ -31,6 +31,7 @@ from codex_bridge.process import Source
 from codex_bridge.rules import finds_none, must_be_copied
 from codex_bridge.servers import Connection
 from codex_bridge.sources import Remote
+from codex_bridge.spoken import spoken, words_of
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, Thread, ThreadOpened
 from harness.errors import StoreError
@@ -38,8 +39,8 @@ from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.projection import project
 from harness.store.bindings import Bindings
 from harness.store.bound import Basis, Binding, Holds
-from harness.store.transcript import Occasion, Spoken
-from harness.turns import Notice, Outcome, Trigger, TurnResult
+from harness.store.transcript import Spoken
+from harness.turns import Notice, TurnResult
 from harness.units import utf16_units
 
 logger = logging.getLogger(__name__)
@@ -235,7 +236,7 @@ class Threads:
         For the end of a turn, when Codex has written down what it was given. A store that fails is told once: what was
         not kept is said once more after a restart.
         """
-        key, spoken = turn.key, _spoken(turn)
+        key, words = turn.key, spoken(turn)
         if self._cleared.get(key, 0) > turn.begun:
             return
         try:
@@ -243,13 +244,13 @@ class Threads:
                 # A thread that did not last, or a server that is gone: nobody knows what it has written down.
                 if turn.buffer.result is not None and turn.buffer.result.turn and not (turn.aside or turn.compacts):
                     self._ended[key] = thread.holds.ended
-                if spoken is not None:
-                    await self._bindings.mirror(key, replace(spoken, conversation=""))
-            elif spoken is not None:
+                if words is not None:
+                    await self._bindings.mirror(key, replace(words, conversation=""))
+            elif words is not None:
                 await self._settle(key)
                 stored, thread.stored = thread.stored, thread.holds
                 try:
-                    heard = await self._bindings.record(self._binding(key, thread), spoken)
+                    heard = await self._bindings.record(self._binding(key, thread), words)
                 except StoreError:
                     thread.stored = stored
                     raise
@@ -320,7 +321,7 @@ class Threads:
         if turn.apart or result is None:
             return
         try:
-            await self._bindings.mirror(turn.key, Spoken(said=_said(words), answered="", turn=result.turn))
+            await self._bindings.mirror(turn.key, Spoken(said=words_of(words), answered="", turn=result.turn))
         except StoreError as error:
             self._ail(error)
 
@@ -673,41 +674,6 @@ class Threads:
                 raise
         await anyio.sleep(BUSY_PAUSE)
         return await open_thread(connection.server.client, THREAD_RESUME, params)
-
-
-_SAID: Final = (LayerName.USER_TEXT, LayerName.QUOTES)
-
-
-def _spoken(turn: CodexTurn) -> Spoken | None:
-    """What a turn leaves in its chat's transcript; None for one that Codex never took, or that left no trace.
-
-    A heartbeat is told by whoever delivers it: what it says to the chat is not what its turn ends with.
-    """
-    result, request = turn.buffer.result, turn.request
-    if result is None or turn.vanished or turn.compacts or request.trigger is Trigger.HEARTBEAT:
-        return None
-    # A turn that is lost before it has a name may have begun all the same: its message tells.
-    # One that was left before it had a name got one all the same.
-    turn_id = result.turn or (turn.ledger.turn_id if turn.ledger is not None else "")
-    turn_id = turn_id or (request.message_key if result.outcome is Outcome.LOST else "")
-    if not turn_id:
-        return None
-    from harness.replies import told  # who only starts a server needs none of it
-
-    return Spoken(
-        said=_said((*request.composition.layers, *turn.steers.joined)),
-        answered="\n\n".join(filter(None, map(told, (*result.earlier, result.text)))),
-        occasion=Occasion.SCHEDULED if request.trigger is Trigger.CRON else Occasion.CHAT,
-        conversation=result.conversation,
-        turn=turn_id,
-    )
-
-
-def _said(layers: Iterable[Layer]) -> str:
-    """What was said, of all that a turn was told; a message may be nothing but what somebody else wrote."""
-    said = [layer for layer in layers if layer.text.strip() and layer.name in _SAID]
-    spoken = {layer.source for layer in said if layer.name is LayerName.USER_TEXT}
-    return "\n\n".join(layer.text for layer in said if layer.name is LayerName.USER_TEXT or layer.source not in spoken)
 
 
 def _known(held: Basis, now: Basis) -> Basis:
