@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import anyio
@@ -16,8 +15,7 @@ from codex_bridge.aftermath import after_restart, left_by
 from codex_bridge.compatibility import UNKNOWN, Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError, ThreadBusyError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
-from codex_bridge.held import OpenThread, Reloaded, after_resume, digest_of, holds_of, rules_of, summarised
-from codex_bridge.lanes import MOST_RULES, LanePlan
+from codex_bridge.held import OpenThread, after_resume, digest_of, holds_of, rules_of, summarised
 from codex_bridge.opening import open_thread
 from codex_bridge.params import (
     ThreadSettings,
@@ -28,7 +26,13 @@ from codex_bridge.params import (
     workdir_of,
 )
 from codex_bridge.process import Source
-from codex_bridge.rules import finds_none, must_be_copied
+from codex_bridge.rules_read import (
+    EXCHANGED,
+    has_strangers_rules,
+    plan_by_rules,
+    reads_strangers_rules,
+    unexpected_sources,
+)
 from codex_bridge.servers import Connection
 from codex_bridge.sources import Remote
 from codex_bridge.spoken import spoken, words_of
@@ -41,7 +45,6 @@ from harness.store.bindings import Bindings
 from harness.store.bound import Basis, Binding, Holds
 from harness.store.transcript import Spoken
 from harness.turns import Notice, TurnResult
-from harness.units import utf16_units
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +53,6 @@ BUSY_PAUSE: Final = 0.25
 """Seconds before a thread that is busy for the moment is asked for once more."""
 LEAVE_DEADLINE: Final = 5.0
 """Seconds to wait for the answer to thread/unsubscribe; measured are 2 ms."""
-EXCHANGED: Final = "The rules were exchanged while this conversation was loaded; a new one was started."
 MOVES_ON: Final = "The next message goes on in a new thread, which is told what was said last."
 """What is said of a conversation whose thread was let go."""
 
@@ -168,7 +170,7 @@ class Threads:
                     return await (
                         self._begun(connection, turn) if bound is None else self._resumed(bound, connection, turn)
                     )
-                if _reads_strangers_rules(loaded, turn):
+                if reads_strangers_rules(loaded, turn):
                     turn.buffer.push(Notice(EXCHANGED))
                     turn.begun = await self.drop(connection, key)
                     return await self._begun(connection, turn)
@@ -463,7 +465,7 @@ class Threads:
                     return await self._aside(connection, turn, text)
                 case _:
                     raise
-        if _has_strangers_rules(opened, turn):
+        if has_strangers_rules(opened, turn):
             turn.buffer.push(Notice(EXCHANGED))
             turn.begun = await self.drop(connection, turn.key)
             return await self._begun(connection, turn)
@@ -614,7 +616,7 @@ class Threads:
 
     async def _new(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         opened = await self._start(connection, turn)
-        if _has_strangers_rules(opened, turn):
+        if has_strangers_rules(opened, turn):
             opened = await self._start(connection, turn)
         for text in unexpected_sources(opened, turn.lanes, turn.request.workspace):
             turn.buffer.push(Notice(text))
@@ -639,16 +641,8 @@ class Threads:
         wanted = self._wanted(connection, turn).basis
         return replace(wanted, model=opened.model, provider=opened.model_provider)
 
-    def _judge_rules(self, turn: CodexTurn) -> None:
-        """Plan anew if Codex would find other rules now than when the turn was composed, which may be long ago."""
-        if turn.apart:
-            return  # its thread reads no rules
-        copied = not self._settings.reads_rules or must_be_copied(turn.request.workspace, turn.request.composition)
-        if copied is not turn.lanes.copied:
-            turn.route(copied=copied)
-
     async def _start(self, connection: Connection, turn: CodexTurn) -> ThreadOpened:
-        self._judge_rules(turn)
+        plan_by_rules(turn, reads_rules=self._settings.reads_rules)
         params = thread_start(
             turn.request,
             turn.lanes,
@@ -662,7 +656,7 @@ class Threads:
 
     async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened:
         """Load a thread, and try once more when it is busy for the moment."""
-        self._judge_rules(turn)
+        plan_by_rules(turn, reads_rules=self._settings.reads_rules)
         model = turn.request.model or bound.basis.model
         window = connection.server.capabilities.context_tokens(model)
         params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings, window=window)
@@ -685,38 +679,3 @@ def _known(held: Basis, now: Basis) -> Basis:
         held.account or now.account,
         held.loading or now.loading,
     )
-
-
-def _has_strangers_rules(opened: ThreadOpened, turn: CodexTurn) -> bool:
-    """Whether the rules were exchanged between our look at them and Codex's; nothing may run on such a thread.
-
-    The thread has no turn of these rules yet, so letting go of it leaves nothing behind.
-    """
-    if turn.lanes.agents_text is None:
-        return False  # Codex was told to read nothing
-    return bool(opened.instruction_sources) and must_be_copied(turn.request.workspace, turn.request.composition)
-
-
-def _reads_strangers_rules(thread: OpenThread, turn: CodexTurn) -> bool:
-    """Whether Codex is about to read other rules than those that the turn was composed from, or must not read them.
-
-    A thread whose last turn was taken back has its session loaded anew, by the settings that it was opened with.
-    """
-    if thread.reloaded is Reloaded.NO or not thread.room:
-        return False
-    workspace = turn.request.workspace
-    if turn.lanes.rules is None:
-        return not finds_none(workspace)
-    return turn.lanes.copied or must_be_copied(workspace, turn.request.composition)
-
-
-def unexpected_sources(opened: ThreadOpened, lanes: LanePlan, workspace: Path) -> list[str]:
-    """One sentence for each instruction file that Codex reads and should not, and for AGENTS.md if it does not."""
-    own = str(workspace / "AGENTS.md")
-    read = list(opened.instruction_sources)
-    told = [f"Codex also reads instructions from {path}." for path in read if path != own]
-    if lanes.agents_text is not None and own not in read:
-        told.append(f"Codex does not read {own}, so the agent works without it.")
-    if lanes.copied and utf16_units((lanes.rules or "").rstrip()) > MOST_RULES:
-        told.append(f"{own} is longer than the {MOST_RULES:,} units of a copy, so the agent has only its ends.")
-    return told

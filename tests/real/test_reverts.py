@@ -16,7 +16,7 @@ from codex_bridge.client import Client
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, Reply, Say, Usage, Wait, say
 from codex_bridge.params import ThreadSettings
-from codex_bridge.threads import EXCHANGED
+from codex_bridge.rules_read import EXCHANGED
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.requests import THREAD_REVERT
 from codex_bridge.wording import OVER

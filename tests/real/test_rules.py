@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_bridge import threads
+from codex_bridge import rules_read
 from codex_bridge.binary import CodexBinary
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Reply, Say, Usage, always, in_turn, say
@@ -111,7 +111,7 @@ async def test_rules_that_are_exchanged_between_our_look_and_the_one_of_codex_re
             exchange(workspace)
         return looks[-1]
 
-    monkeypatch.setattr(threads, "must_be_copied", look)
+    monkeypatch.setattr(rules_read, "must_be_copied", look)
     async with stage(codex, state, workspace, always(say("Yes."))) as play:
         turn = await play.agent.receive(group_message("hi"))
         result = await turn.result()
