@@ -84,8 +84,18 @@ def test_doctor_says_each_mistake_in_one_sentence_and_looks_at_the_rest(place: P
     ]
     assert {check["text"] for check in checks if check["ok"]} >= {
         "sandbox read-only, approvals on-request, decided by user.",
+        "nobody may answer what it asks, so that is declined; commands.ownerAllowFrom names who may.",
         "2 listed, 3 found.",
     }
+
+
+def test_doctor_says_who_may_answer_what_codex_asks(place: Path) -> None:
+    text = '{ commands: { ownerAllowFrom: ["telegram:7", "8"] }, tools: { exec: { ask: "off" } } }'
+    (place / "openclaw.json").write_text(text, encoding="utf-8")
+    checks = data(place, "doctor", "--json", code=1)
+    rules = "tools.exec.ask is off, so only rules allow commands."
+    told = f"what it asks may be answered by telegram:7, 8, within 600 s; {rules}"
+    assert told in {check["text"] for check in checks if check["ok"]}
 
 
 def test_doctor_names_a_tone_that_there_is_not_and_says_who_can_read_the_workspace(place: Path) -> None:
