@@ -11,7 +11,7 @@ from typing import Final
 
 import anyio
 
-from codex_bridge.aftermath import after_restart, left_by
+from codex_bridge.aftermath import left_by
 from codex_bridge.compatibility import UNKNOWN, Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError, ThreadBusyError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
@@ -37,7 +37,7 @@ from codex_bridge.servers import Connection
 from codex_bridge.sources import Remote
 from codex_bridge.spoken import spoken, words_of
 from codex_bridge.turn import CodexTurn, SentRequest
-from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, Thread, ThreadOpened
+from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
 from harness.errors import StoreError
 from harness.layers import Layer, LayerName, Lifetime, Trust
 from harness.projection import project
@@ -519,10 +519,13 @@ class Threads:
         self, opened: ThreadOpened, bound: Binding, connection: Connection, turn: CodexTurn
     ) -> OpenThread:
         """A thread from an earlier process that is loaded again."""
-        basis = _known(bound.basis, self._basis(opened, connection, turn))
+        from codex_bridge.resumed import known, really_ended, really_held  # a thread that stays loaded needs none of it
+
+        basis = known(bound.basis, self._basis(opened, connection, turn))
         began = replace(holds_of(turn.lanes), context="", tools=bound.holds.tools)
-        ended = await self._really_ended(bound, opened.thread, connection, turn)
-        holds = replace(await self._really_held(bound, opened.thread, turn), ended=ended)
+        noted, client = self._ended.pop(turn.key, bound.holds.ended), connection.server.client
+        ended = await really_ended(client, opened.thread.id, noted, at=self._now())
+        holds = replace(await really_held(self._bindings, bound, opened.thread, turn), ended=ended)
         # A store of before does not know what the conversation was told of the texts: most likely what holds now.
         thread = OpenThread(
             opened,
@@ -534,56 +537,6 @@ class Threads:
             room=doc_room(turn.lanes),
         )
         return self._opened(thread, connection, turn)
-
-    async def _really_ended(self, bound: Binding, thread: Thread, connection: Connection, turn: CodexTurn) -> str:
-        """How the last turn of a thread that is loaded again was ended; one that broke off may be noted nowhere yet."""
-        from codex_bridge.probe import last_turn  # only a thread that is loaded again needs it
-
-        ended = self._ended.pop(turn.key, bound.holds.ended)
-        try:
-            last = await last_turn(connection.server.client, thread.id)
-        except CodexError as error:
-            logger.warning("how the last turn of %s ended: %s", thread.id, error)
-            return ended
-        return after_restart(ended, last, at=self._now())
-
-    async def _really_held(self, bound: Binding, thread: Thread, turn: CodexTurn) -> Holds:
-        """What a thread that is loaded again was told, by what Codex has written down.
-
-        A server that is killed, or a disk that is full, may cost a thread its last turns, and a loss may leave open
-        whether it has one. What it lacks is quoted to it, and what it has is not said twice.
-        """
-        if bound.holds.developer == UNKNOWN or not self._bindings.last(turn.key):
-            return bound.holds  # a thread that somebody else began, or a chat in which nothing was said
-        try:
-            return await self._compared(bound, thread, turn)
-        except (StoreError, OSError) as error:
-            logger.warning("whether %s has all its turns: %s", thread.id, error)
-            return bound.holds
-
-    async def _compared(self, bound: Binding, thread: Thread, turn: CodexTurn) -> Holds:
-        from codex_bridge.written import kept, last_message  # only a thread that is loaded again needs it
-
-        key, newest = turn.key, self._bindings.last(turn.key)
-        last = await last_message(thread)
-        # What a turn that was lost just as it was written down was told of the chat, though its message is not there.
-        quoted = last.quoted if last is not None and last.quoted <= newest else 0
-        if last is None or last.mark is None or last.mark.heard > newest:
-            # Nothing, the message of another program, or one that tells of another store than this.
-            return replace(bound.holds, heard=max(bound.holds.heard, quoted)) if quoted else bound.holds
-        rows = await self._bindings.turns_since(key, thread.id, last.mark.heard)
-        found = await kept(thread, {last.turn, *rows})
-        if last.turn not in found:
-            return bound.holds  # a form that we do not know
-        heard = max(last.mark.heard, quoted)
-        has = rows & found
-        gone = await self._bindings.correct(key, thread.id, has=has | {last.mark.key}, lacks=rows - has)
-        if not gone:
-            return replace(bound.holds, heard=heard)
-        quotes = "the next message" if turn.compacts else "this turn"
-        turn.buffer.push(Notice(f"Codex has lost the end of this conversation; {quotes} quotes what was said there."))
-        # Nobody knows which of the quoted files went with it.
-        return replace(bound.holds, heard=heard, context="")
 
     async def _begun(self, connection: Connection, turn: CodexTurn) -> OpenThread:
         """Begin a new thread, and bind the chat to it."""
@@ -668,14 +621,3 @@ class Threads:
                 raise
         await anyio.sleep(BUSY_PAUSE)
         return await open_thread(connection.server.client, THREAD_RESUME, params)
-
-
-def _known(held: Basis, now: Basis) -> Basis:
-    """What a thread was begun with, as far as it is known, and what holds now for the rest."""
-    return Basis(
-        held.cwd or now.cwd,
-        held.model or now.model,
-        held.provider or now.provider,
-        held.account or now.account,
-        held.loading or now.loading,
-    )
