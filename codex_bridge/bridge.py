@@ -297,7 +297,7 @@ class CodexHarness:
             StoreError: The store cannot be written.
         """
         self._strain.forget(session_key)
-        await self._threads.clear(self._servers.current, session_key)
+        await self._threads.remembered.clear(self._servers.current, session_key)
 
     async def adopt(self, session_key: str, thread_id: str) -> None:
         """Let a conversation go on in a thread of this Codex home that somebody else began.
@@ -610,7 +610,7 @@ class CodexHarness:
         key = connection.key_of(thread_id) if connection is not None else None
         if connection is not None and key is not None:
             self._threads.summarised(connection, key)
-            self._group.start_soon(guarded, self._threads.store, connection, key)
+            self._group.start_soon(guarded, self._threads.remembered.store, connection, key)
 
     async def drain(self, seconds: float | None = None) -> None:
         """Take no more turns, and see to the end of those that there are.

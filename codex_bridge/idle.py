@@ -135,7 +135,11 @@ class Idle:
             return
         async with queue:
             thread = connection.threads.get(key)
-            if thread is not None and not self._keeps(key, thread) and await self._threads.is_stored(connection, key):
+            if (
+                thread is not None
+                and not self._keeps(key, thread)
+                and await self._threads.remembered.is_stored(connection, key)
+            ):
                 del connection.threads[key]
                 for thread_id in (thread.opened.thread.id, *thread.children):
                     await self._threads.leave(connection, thread_id)

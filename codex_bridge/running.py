@@ -109,7 +109,7 @@ class Running:
             CodexError: Codex refused it, or went away before it had it.
         """
         if turn.request.fresh and not turn.apart:
-            await self._threads.begin_anew(self._servers.current, turn)
+            await self._threads.remembered.begin_anew(self._servers.current, turn)
         try:
             thread, before = await self._run_once(turn)
         except NoThreadError as nothing:
@@ -154,7 +154,7 @@ class Running:
         if pending.step is Step.FRESH:
             # Its thread is of no use any more, so a fresh one gets it, and what fits of before.
             why, turn.outgrown = turn.outgrown, ""
-            await self._threads.drop(connection, turn.key, why)
+            await self._threads.remembered.drop(connection, turn.key, why)
             turn.begin_anew()
             return await self._run_once(turn)
         if pending.step is Step.LATER and await self._taken_out(turn, ended, pending.result, thread, before):
@@ -296,7 +296,7 @@ class Running:
         """A server died while it began a turn; tells whether its conversation is to have another thread for that."""
         if connection is None or connection.life.retired or turn.aside or not self._suspects.died_with(turn.key):
             return False
-        await self._threads.drop(None, turn.key, DEADLY)
+        await self._threads.remembered.drop(None, turn.key, DEADLY)
         return True
 
     def _has_outlived(self, connection: Connection, turn: CodexTurn) -> str:
@@ -366,7 +366,7 @@ class Running:
         _tell_override(turn, thread)
         _tell_changes(turn, before, changed)
         turn.sent.append(SentRequest(TURN_START.name, shown))
-        await self._threads.will_say(connection, turn.key, said)
+        await self._threads.remembered.will_say(connection, turn.key, said)
         # Once the request is out, the turn is Codex's, and only turn/interrupt ends it.
         with anyio.CancelScope(shield=True):
             # Not after the answer: a compaction that follows it takes this back.

@@ -132,5 +132,5 @@ class Steering:
             return Steered.UNKNOWN
         if found.fate is Fate.ABSENT:
             return Steered.OVER
-        await self._threads.add_words(turn, words)
+        await self._threads.remembered.add_words(turn, words)
         return Steered.TAKEN

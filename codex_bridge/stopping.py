@@ -74,7 +74,7 @@ class Stopping:
             logger.exception("stopping a turn for %s", turn.request.session_key)
             try:
                 if not turn.aside:
-                    await self._threads.drop(self._servers.current, turn.key)
+                    await self._threads.remembered.drop(self._servers.current, turn.key)
             finally:
                 turn.push(turn.ended_ledger().stop())
         finally:
@@ -116,7 +116,7 @@ class Stopping:
         if waited.cancelled_caught:
             logger.warning("turn %s does not stop; its conversation goes on in a new thread", ledger.turn_id)
             if not turn.aside:  # else its thread is not the conversation's
-                await self._threads.drop(connection, turn.key)
+                await self._threads.remembered.drop(connection, turn.key)
                 turn.buffer.push(Notice("Codex did not stop this turn; the next message begins a new conversation."))
             turn.push(ledger.stop())
 

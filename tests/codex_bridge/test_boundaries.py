@@ -99,7 +99,7 @@ async def test_a_mistake_in_what_is_stored_beside_a_turn_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with bindings_at(tmp_path / "bindings.sqlite") as store, harness_on_fake(tmp_path, store) as harness:
-        monkeypatch.setattr("codex_bridge.threads.Threads.store", _breaks)
+        monkeypatch.setattr("codex_bridge.remembered.Remembered.store", _breaks)
         result = await harness.start(words("compact done")).result()
         assert await answers(harness)
     assert (result.outcome, result.compacted) == (Outcome.ANSWERED, True)
