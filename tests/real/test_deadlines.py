@@ -228,13 +228,13 @@ async def test_a_tool_that_hangs_is_answered_for_and_the_turn_goes_on(
     codex: CodexBinary, state: Path, workspace: Path, probes: Probes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A6: the call has a deadline of its own."""
-    monkeypatch.setattr("codex_bridge.tool_calls.serve.__kwdefaults__", {"seconds": 0.5})
+    monkeypatch.setattr("codex_bridge.tool_calls.TOOL_SECONDS", 0.3)
     tools = Hanging()
     script = in_turn([Reply((CallTool("message", {}),)), say("It did not work.")])
     async with stage(codex, state, workspace, script, toolbox=tools) as play:
         result = await play.ask("say it")
     assert (result.outcome, result.text, result.ended_by) == (Outcome.ANSWERED, "It did not work.", EndedBy.ITSELF)
-    assert "message did not answer within 0.5 s" in play.model.requests[1].parts()[-1].text
+    assert "message did not answer within 0.3 s" in play.model.requests[1].parts()[-1].text
     assert tools.gone.is_set()
     assert probes.told == []
 
