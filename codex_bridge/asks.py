@@ -137,7 +137,7 @@ def _permissions(asked: Json) -> list[str]:
                 lines += [line for part, paths in value.items() for line in _paths(part, paths)]
             case _:
                 lines.append(f"{name}: {_json(value)}")
-    return lines
+    return list(dict.fromkeys(lines))  # Codex names the same path in two forms (seen)
 
 
 def _paths(name: str, paths: Json) -> list[str]:

@@ -158,6 +158,15 @@ def test_a_checkpoint_for_a_person_cannot_be_allowed_for_longer() -> None:
             },
             'write /a\n{"access": "write", "path": {"type": "special", "value": {"kind": "root"}}}',
         ),
+        (
+            {
+                "fileSystem": {
+                    "write": ["/a"],
+                    "entries": [{"access": "write", "path": {"type": "path", "path": "/a"}}],
+                }
+            },
+            "write /a",
+        ),
         ({"camera": True}, "camera: true"),
         (["all"], '["all"]'),
     ],

@@ -1,5 +1,7 @@
 """Leave and questions on the real binary: what is asked, what an answer makes of it, and what a stop makes of both."""
 
+import json
+import sys
 from pathlib import Path
 
 import anyio
@@ -9,10 +11,21 @@ from codex_bridge.binary import CodexBinary
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, in_turn, say
 from codex_bridge.params import ThreadSettings
-from codex_bridge.rpc import Json
+from codex_bridge.rpc import Json, JsonObject
 from codex_bridge.turn import CodexTurn
-from harness.asks import Answer, ApprovalAsked, ApprovalKind, AskSettled, QuestionAsked, Settlement, Verdict
+from harness.asks import (
+    Answer,
+    ApprovalAsked,
+    ApprovalKind,
+    AskSettled,
+    Choice,
+    Question,
+    QuestionAsked,
+    Settlement,
+    Verdict,
+)
 from harness.turns import EndedBy, Outcome
+from tests.support import asking_mcp
 from tests.support.asking import FakeAsker
 from tests.support.real import Stage, count, events_of, message, stage
 
@@ -105,6 +118,76 @@ async def test_an_answer_reaches_the_model_that_asked(codex: CodexBinary, state:
     assert isinstance(asker.asked[0].what, QuestionAsked)
     assert "Blue" in told
     assert "Red" not in told
+
+
+@pytest.mark.parametrize(
+    ("verdict", "scope", "how", "made"),
+    [
+        (Verdict.ALLOW, "turn", Settlement.ALLOWED, (1, 1)),
+        (Verdict.ALLOW_ALWAYS, "session", Settlement.ALLOWED, (1, 2)),
+        (Verdict.DECLINE, "turn", Settlement.DECLINED, (0, 0)),
+    ],
+)
+async def test_permissions_are_granted_as_they_were_shown_for_as_long_as_was_said_or_not_at_all(
+    codex: CodexBinary,
+    state: Path,
+    workspace: Path,
+    verdict: Verdict,
+    scope: str,
+    how: Settlement,
+    made: tuple[int, int],
+) -> None:
+    where = workspace.parent / "elsewhere"
+    where.mkdir()
+    permissions: JsonObject = {"file_system": {"write": [str(where)]}, "network": {"enabled": True}}
+    wants = CallTool("request_permissions", {"reason": "To tidy.", "permissions": permissions})
+    write = [run(f"echo line >> {where}/made.txt", call=f"call_{number}") for number in (2, 3)]
+    script = in_turn([Reply((wants,)), write[0], say("One."), write[1], say("Two.")])
+    asker, overrides = FakeAsker(Answer(verdict)), [("features.request_permissions_tool", "true")]
+    settings = ThreadSettings(sandbox="read-only", approval_policy="on-request")
+    async with stage(codex, state, workspace, script, settings=settings, overrides=overrides) as play:
+        events = await events_of(await begin(play, asker))
+        granted = next(part.text for part in play.model.requests[1].parts() if part.kind == "function_call_output")
+        first = lines(where)
+        await (await begin(play, asker, number="2")).result()
+    asked, settled = (event for event in events if isinstance(event, ApprovalAsked | AskSettled))
+    assert isinstance(asked, ApprovalAsked)
+    assert (asked.kind, asked.text, asked.reason) == (
+        ApprovalKind.PERMISSIONS, f"network access: on\nwrite {where}", "To tidy."
+    )  # fmt: skip
+    given = permissions if how is Settlement.ALLOWED else {"network": None, "file_system": None}
+    assert (settled, json.loads(granted)) == (AskSettled(asked.ask, how), {"permissions": given, "scope": scope})
+    assert (len(asker.asked), first, lines(where)) == (1, *made)
+
+
+@pytest.mark.parametrize(
+    ("answer", "how", "told"),
+    [
+        (
+            Answer(Verdict.ALLOW, {"guests": ("4",), "place": ("outside",)}),
+            Settlement.ANSWERED,
+            {"action": "accept", "content": {"guests": 4, "place": "outside"}},
+        ),
+        (Answer(Verdict.DECLINE), Settlement.DECLINED, {"action": "decline"}),
+    ],
+)
+async def test_the_form_of_a_tool_server_is_filled_in_as_somebody_said_or_declined(
+    codex: CodexBinary, state: Path, workspace: Path, answer: Answer, how: Settlement, told: JsonObject
+) -> None:
+    overrides = [
+        ("mcp_servers.tables.command", json.dumps(sys.executable)),
+        ("mcp_servers.tables.args", json.dumps([asking_mcp.__file__])),
+    ]
+    script = in_turn([Reply((CallTool("book", {}, namespace="mcp__tables"),)), say("Well.")])
+    asker = FakeAsker(answer)
+    async with stage(codex, state, workspace, script, settings=ASKS, overrides=overrides) as play:
+        events = await events_of(await begin(play, asker))
+        output = json.loads(output_of(play)[output_of(play).index("{") :])
+    asked, settled = (event for event in events if isinstance(event, QuestionAsked | AskSettled))
+    guests = Question("guests", "Guests", "Guests")
+    place = Question("place", "place", "", (Choice("inside"), Choice("outside")), in_words=False)
+    assert asked == QuestionAsked("0", "", (guests, place), "Which table?", "tables")
+    assert (settled, output, len(asker.asked)) == (AskSettled("0", how), told, 1)
 
 
 async def test_an_answer_after_the_stop_is_not_sent(codex: CodexBinary, state: Path, workspace: Path) -> None:
