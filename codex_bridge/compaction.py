@@ -22,10 +22,11 @@ from codex_bridge.errors import (
 from codex_bridge.held import OpenThread
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.leftover import stopped
+from codex_bridge.opening import BUSY_PAUSE
 from codex_bridge.probe import is_active, last_turn
 from codex_bridge.servers import Connection, Servers
 from codex_bridge.stopping import Stopping
-from codex_bridge.threads import BUSY_PAUSE, NoThreadError
+from codex_bridge.threads import NoThreadError
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.wire.besides import THREAD_COMPACT, ThreadCompactParams
 from codex_bridge.wire.items import UserMessageItem

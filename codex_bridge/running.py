@@ -31,6 +31,7 @@ from codex_bridge.held import (
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.losses import LOOK_UP_WITHIN, Losses
+from codex_bridge.opening import BUSY_PAUSE
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.replays import Pending, Step
 from codex_bridge.restarts import DEADLY, Suspects
@@ -38,7 +39,7 @@ from codex_bridge.rules import OVERRIDE, UNFIT, found_rules, is_overridden
 from codex_bridge.servers import Connection, Servers
 from codex_bridge.stopping import Stopping
 from codex_bridge.telling import Telling
-from codex_bridge.threads import BUSY_PAUSE, NoThreadError, Threads
+from codex_bridge.threads import NoThreadError, Threads
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
 from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams, TurnStartParams

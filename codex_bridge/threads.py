@@ -9,19 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-import anyio
-
 from codex_bridge.compatibility import Keep, Rotate, Transient, Wanted, decide
 from codex_bridge.errors import AdoptionError, CodexError, RpcError, ThreadBusyError
 from codex_bridge.failures import RULES, Rule, refusal, trouble_of
 from codex_bridge.held import OpenThread, after_resume, digest_of, holds_of, rules_of, summarised
-from codex_bridge.opening import open_thread
+from codex_bridge.opening import resume_thread, start_thread
 from codex_bridge.params import (
     ThreadSettings,
     doc_room,
-    thread_resume,
-    thread_start,
-    without_variables,
     workdir_of,
 )
 from codex_bridge.process import Source
@@ -29,14 +24,13 @@ from codex_bridge.remembered import Remembered
 from codex_bridge.rules_read import (
     EXCHANGED,
     has_strangers_rules,
-    plan_by_rules,
     reads_strangers_rules,
     unexpected_sources,
 )
 from codex_bridge.servers import Connection
 from codex_bridge.sources import Remote
-from codex_bridge.turn import CodexTurn, SentRequest
-from codex_bridge.wire.requests import THREAD_RESUME, THREAD_START, ThreadOpened
+from codex_bridge.turn import CodexTurn
+from codex_bridge.wire.requests import ThreadOpened
 from harness.errors import StoreError
 from harness.store.bindings import Bindings
 from harness.store.bound import Basis, Binding
@@ -45,8 +39,6 @@ from harness.turns import Notice
 logger = logging.getLogger(__name__)
 
 BACKEND: Final = "codex"
-BUSY_PAUSE: Final = 0.25
-"""Seconds before a thread that is busy for the moment is asked for once more."""
 LEAVE_DEADLINE: Final = 5.0
 """Seconds to wait for the answer to thread/unsubscribe; measured are 2 ms."""
 MOVES_ON: Final = "The next message goes on in a new thread, which is told what was said last."
@@ -201,7 +193,7 @@ class Threads:
         thread = self._of.get(turn)
         if thread is None or turn.aside:
             return False
-        await self._resume(self.remembered.binding(turn.key, thread), connection, turn)
+        await resume_thread(self.remembered.binding(turn.key, thread), connection, turn, self._settings)
         self._opened(thread, connection, turn)
         return True
 
@@ -239,7 +231,7 @@ class Threads:
     async def _resumed(self, bound: Binding, connection: Connection, turn: CodexTurn) -> OpenThread:
         """Load a thread from an earlier process, or do what the rule of its refusal says."""
         try:
-            opened = await self._resume(bound, connection, turn)
+            opened = await resume_thread(bound, connection, turn, self._settings)
         except RpcError as error:
             match RULES[trouble_of(error)]:
                 case Rule.FRESH:
@@ -286,7 +278,7 @@ class Threads:
         if bound is None:
             raise NoThreadError("Nothing was said in this conversation yet.")
         try:
-            opened = await self._resume(bound, connection, turn)
+            opened = await resume_thread(bound, connection, turn, self._settings)
         except RpcError as error:
             if RULES[trouble_of(error)] is not Rule.FRESH:
                 raise
@@ -345,9 +337,9 @@ class Threads:
         return thread
 
     async def _new(self, connection: Connection, turn: CodexTurn) -> OpenThread:
-        opened = await self._start(connection, turn)
+        opened = await start_thread(connection, turn, self._settings)
         if has_strangers_rules(opened, turn):
-            opened = await self._start(connection, turn)
+            opened = await start_thread(connection, turn, self._settings)
         for text in unexpected_sources(opened, turn.lanes, turn.request.workspace):
             turn.buffer.push(Notice(text))
         began = replace(holds_of(turn.lanes), context="", tools=turn.tools.fingerprint)
@@ -370,31 +362,3 @@ class Threads:
     def _basis(self, opened: ThreadOpened, connection: Connection, turn: CodexTurn) -> Basis:
         wanted = self._wanted(connection, turn).basis
         return replace(wanted, model=opened.model, provider=opened.model_provider)
-
-    async def _start(self, connection: Connection, turn: CodexTurn) -> ThreadOpened:
-        plan_by_rules(turn, reads_rules=self._settings.reads_rules)
-        params = thread_start(
-            turn.request,
-            turn.lanes,
-            self._settings,
-            tools=turn.tools.specs,
-            ephemeral=turn.aside,
-            window=connection.server.capabilities.context_tokens(turn.request.model or ""),
-        )
-        turn.sent.append(SentRequest(THREAD_START.name, without_variables(params)))
-        return await open_thread(connection.server.client, THREAD_START, params)
-
-    async def _resume(self, bound: Binding, connection: Connection, turn: CodexTurn) -> ThreadOpened:
-        """Load a thread, and try once more when it is busy for the moment."""
-        plan_by_rules(turn, reads_rules=self._settings.reads_rules)
-        model = turn.request.model or bound.basis.model
-        window = connection.server.capabilities.context_tokens(model)
-        params = thread_resume(bound.conversation, turn.request, turn.lanes, self._settings, window=window)
-        turn.sent.append(SentRequest(THREAD_RESUME.name, without_variables(params)))
-        try:
-            return await open_thread(connection.server.client, THREAD_RESUME, params)
-        except RpcError as error:
-            if RULES[trouble_of(error)] is not Rule.AGAIN:
-                raise
-        await anyio.sleep(BUSY_PAUSE)
-        return await open_thread(connection.server.client, THREAD_RESUME, params)
