@@ -37,6 +37,13 @@ PAUSE: Final = 0.2
 CODEX_SAYS: Final = ("<", "# AGENTS.md instructions")
 """How the parts begin that no person wrote."""
 
+_RECEIPTS: Final = {
+    Receipt.TWICE: "came in before",
+    Receipt.HEARD: "begins no turn; the next message that the agent hears tells of it",
+    Receipt.CHANGED: "changed a message that waits",
+}
+"""What is printed about a message of which no answer would tell."""
+
 
 @dataclass
 class Course:
@@ -133,7 +140,8 @@ async def hold(
                     for at, message in enumerate(messages):
                         if at:
                             await anyio.sleep(after)
-                        if await desk.receive(message) is Receipt.TWICE:
-                            printed.aside(f"{message.key} came in before")
+                        told = _RECEIPTS.get(await desk.receive(message))
+                        if told is not None:
+                            printed.aside(f"{message.key} {told}")
                     await desk.settled()
     return held

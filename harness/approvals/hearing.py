@@ -12,7 +12,7 @@ from harness.approvals.once import Once
 from harness.approvals.open_asks import OpenAsks
 from harness.approvals.pending import Pending, Shape
 from harness.approvals.posting import CardPosting
-from harness.approvals.said import USAGE, Said, said_by
+from harness.approvals.said import UNKNOWN, USAGE, Said, said_by
 from harness.asks import Answer, Verdict
 from harness.delivery.outbox import Outgoing
 from harness.errors import StoreError
@@ -23,7 +23,6 @@ from harness.store.asked import Asked, AskState, Parked
 LOST: Final = (
     "This expired with the restart and nothing was run for it; please send your message again if it still matters."
 )
-UNKNOWN: Final = "There is no open request with this handle in this chat."
 NOT_OWNER: Final = "Only an owner can answer this."
 NO_LEAVE: Final = "This is a question: answer it, or decline it with /deny."
 NO_QUESTION: Final = "This asks for leave: say /approve or /deny with its handle."

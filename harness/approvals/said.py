@@ -23,6 +23,7 @@ _WORDS: Final = {
     "deny": {"": Verdict.DECLINE, "stop": Verdict.CANCEL},
 }
 USAGE: Final = "Say /approve HANDLE, /approve HANDLE always, /deny HANDLE, or /answer HANDLE and the answer."
+UNKNOWN: Final = "There is no open request with this handle in this chat."
 EDITED: Final = "A message that was changed answers nothing; please send it anew."
 
 
@@ -41,12 +42,18 @@ class Said:
     """One sentence about what is wrong with it; empty when nothing is."""
 
 
+def is_for_an_ask(message: InboundMessage) -> bool:
+    """Whether a message is for an ask and for nothing else: by a button of ours, or by a handle."""
+    said = said_by(message)
+    return said is not None and bool(message.pressed or said.handle)
+
+
 def said_by(message: InboundMessage) -> Said | None:
     """Read a message; None when it is not for an ask, as far as it says so itself."""
     if message.pressed:
         found = _PRESSED.fullmatch(message.pressed)
-        if found is None:
-            return None
+        if found is None:  # a button of ours that says nothing, or that somebody made up, is for nobody else
+            return Said(problem=UNKNOWN) if message.pressed.startswith(f"{PREFIX}:") else None
         handle, what = found["handle"].lower(), found["what"]
         return Said(handle, choice=int(what)) if what.isdigit() else Said(handle, _VERDICTS[what])
     found = _COMMAND.fullmatch(message.text.strip())

@@ -1,4 +1,4 @@
-"""What was said in groups while nobody called the agent, kept until somebody does.
+"""What was said in chats without beginning a turn, kept until a message begins one.
 
 Pure: nothing is read or written, and a restart begins with nothing.
 """
@@ -17,10 +17,15 @@ MOST_CHATS: Final = 1_000
 """Chats of which any are kept."""
 LONGEST: Final = 2_000
 """Characters of one message."""
+CHANGED: Final = "[changed]"
+"""What stands before the words of a message that was changed after somebody was told of it."""
 
 
 class Unheard:
     """Keeps the messages of groups that do not call the agent, and gives them to the next one that does.
+
+    Each is given once: the message that has it carries it to the agent, wherever that waits meanwhile. One that never
+    gets there gives it back.
 
     Args:
         replies: Says on which channels the agent hears every message.
@@ -40,31 +45,58 @@ class Unheard:
             The message for the agent, with what was said before it and was never given to anybody; None when the
             message does not call the agent, and is kept.
         """
-        if message.chat.kind is ChatKind.DIRECT:
-            return message
-        place = (message.channel, message.chat.id, message.topic)
-        if message.mentioned is False and not self._replies.hears_all(message.channel):
-            self._keep(place, message)
+        unmeant = message.mentioned is False and message.chat.kind is not ChatKind.DIRECT
+        if unmeant and not self._replies.hears_all(message.channel):
+            self.keep(message)
             return None
-        before = self._kept.pop(place, None)
+        before = self._kept.pop(_place(message), None)
         if before is None:
             return message
         before.pop(message.message_id, None)  # an edit that calls the agent now
         return replace(message, quoted=(*before.values(), *message.quoted))
 
-    def _keep(self, place: tuple[str, str, str], message: InboundMessage) -> None:
-        text = _said(message)[:LONGEST]
-        kept = self._kept.get(place)
-        if not text or not self._most:
+    def keep(self, message: InboundMessage) -> None:
+        """Keep a message of any chat for the next one that the agent hears."""
+        text = _said(message)
+        if not text:
             return
-        if kept is None:
-            kept = self._kept[place] = OrderedDict()
-            if len(self._kept) > self._chats:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(place)
-        kept[message.message_id] = Quoted(Relation.BEFORE, text, message.sender.name or message.sender.username)
-        if len(kept) > self._most:
+        kept = self._of(message)
+        if message.edited and message.message_id not in kept:  # the agent may have it as it was before
+            text = f"{CHANGED} {text}"
+        author = message.sender.name or message.sender.username
+        kept[message.message_id] = Quoted(Relation.BEFORE, text[:LONGEST], author)
+        self._trim(kept)
+
+    def give_back(self, message: InboundMessage) -> None:
+        """Keep once more what `hear` gave to a message that never reached the agent."""
+        before = [each for each in message.quoted if each.relation is Relation.BEFORE]
+        if not before:
+            return
+        kept = self._of(message)
+        for number, each in reversed([*enumerate(before)]):  # its ids are gone, and a channel has none like these
+            key = f"{message.key} before {number}"
+            kept[key] = each
+            kept.move_to_end(key, last=False)
+        self._trim(kept)
+
+    def forget(self, message: InboundMessage) -> None:
+        """Let go of what is kept of a message's conversation, which begins anew."""
+        self._kept.pop(_place(message), None)
+
+    def _of(self, message: InboundMessage) -> OrderedDict[str, Quoted]:
+        kept = self._kept.setdefault(_place(message), OrderedDict())
+        self._kept.move_to_end(_place(message))
+        if len(self._kept) > self._chats:
+            self._kept.popitem(last=False)
+        return kept
+
+    def _trim(self, kept: OrderedDict[str, Quoted]) -> None:
+        while len(kept) > self._most:
             kept.popitem(last=False)
+
+
+def _place(message: InboundMessage) -> tuple[str, str, str]:
+    return message.channel, message.chat.id, message.topic
 
 
 def _said(message: InboundMessage) -> str:

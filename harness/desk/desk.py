@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Generic
 import anyio
 
 from harness.agent import Agent
+from harness.channels.unheard import Unheard
 from harness.compaction import compaction_of
 from harness.delivery.advice import NOT_KEPT, Reconciler
 from harness.delivery.courier import Courier
@@ -62,6 +64,11 @@ class Receipt(Enum):
     """It came in before, and nothing else is done about it."""
     OBEYED = "obeyed"
     """It was said to the gateway, which did what it says, or tells what is wrong with it."""
+    HEARD = "heard"
+    """It begins no turn, as it calls nobody or changes what the agent has already; the next message of its conversation
+    that the agent hears tells of it."""
+    CHANGED = "changed"
+    """It waits in the place of the message that it changes."""
     KEPT = "kept"
     """The desk closes; the next start answers it."""
 
@@ -104,17 +111,20 @@ class Desk(Generic[AnyTurn]):
         self._courier = courier
         self._group = group
         self._now = now
+        self._unheard = Unheard(agent.gatherer.settings.replies)
         self._work = Work(
             *(agent, deliveries, courier, group),
             clock=clock,
             tell=tell,
             listen=listen,
             rested=self._look_for_rest,
+            unheard=self._unheard,
             approvals=approvals,
         )
         self._talks: dict[str, Talk[AnyTurn]] = {}
         self._said: dict[str, QueueCommand] = {}
-        self._seen: dict[str, None] = {}
+        self._seen: dict[str, Receipt] = {}
+        """What messages were that came in; of one that came twice, what it was at first."""
         self._rest = anyio.Event()
         self._ailing = False
         """Whether it was told that the store takes no messages in."""
@@ -127,6 +137,12 @@ class Desk(Generic[AnyTurn]):
         session_key = self._agent.conversation(message)
         if (receipt := self._obey(message, session_key)) is not None:
             return receipt
+        if not message.edited:
+            if message.key in self._seen:
+                return Receipt.TWICE
+            if (said := self._hear(message)) is None:
+                return Receipt.HEARD
+            message = said
         talk = self._talk(session_key, message.channel)
         talk.users += 1
         stops = talk.stops
@@ -153,7 +169,7 @@ class Desk(Generic[AnyTurn]):
         """
         try:
             for key in await self._deliveries.settled_keys(MOST_REMEMBERED):
-                self._seen[key] = None
+                self._seen[key] = Receipt.TAKEN_IN
         except StoreError as error:
             logger.warning("%s", error)
 
@@ -198,9 +214,51 @@ class Desk(Generic[AnyTurn]):
 
     # taking in
 
+    def _hear(self, message: InboundMessage) -> InboundMessage | None:
+        """The message for the agent, with what was said before it; None for one that is only kept."""
+        if bare_reset(message.text) is not None:
+            self._unheard.forget(message)
+        said = self._unheard.hear(message)
+        if said is None:
+            self._see(message, Receipt.HEARD)
+        return said
+
+    async def _changed(self, message: InboundMessage, talk: Talk[AnyTurn]) -> InboundMessage | Receipt:
+        """What a message that changes another one is to the desk; the message for the agent where it is like a new one.
+
+        Whoever was answered is not answered once more because of a mended letter: the agent hears of it next time.
+        """
+        if (waits := talk.change(message)) is not None:
+            self._see(message, Receipt.CHANGED)
+            await self._courier.keep(self._deliveries.change(waits.key, waits.inbound.payload))
+            return Receipt.CHANGED
+        before = replace(message, event_id="").key
+        was = self._seen.get(before)
+        if was is Receipt.HEARD or (was is None and not await self._knows(message)):
+            said = self._hear(message)
+            if said is not None:
+                self._seen[before] = Receipt.TAKEN_IN
+            return said or Receipt.HEARD
+        self._see(message, Receipt.HEARD)
+        self._unheard.keep(message)
+        return Receipt.HEARD
+
+    async def _knows(self, message: InboundMessage) -> bool:
+        try:
+            return await self._deliveries.knows(message.channel, message.chat.id, message.message_id)
+        except StoreError as error:
+            logger.warning("%s", error)
+            return False
+
     async def _take_in(self, message: InboundMessage, talk: Talk[AnyTurn], session_key: str, stops: int) -> Receipt:
         if message.key in self._seen:
+            self._unheard.give_back(message)
             return Receipt.TWICE
+        if message.edited:
+            changed = await self._changed(message, talk)
+            if isinstance(changed, Receipt):
+                return changed
+            message = changed
         begins = talk.idle and not self._work.closing
         letter = Letter(message, inbound_of(message, session_key, arrived_at=self._now()))
         try:
@@ -216,6 +274,7 @@ class Desk(Generic[AnyTurn]):
         else:
             self._ailing = False
         if admission is not Admission.NEW:  # not seen here: the recovery may still take it in
+            self._unheard.give_back(message)
             return Receipt.TWICE
         self._see(message)
         if self._work.closing:
@@ -229,11 +288,11 @@ class Desk(Generic[AnyTurn]):
             talk.arrive(letter, resets=resets, begun=begins)
         return Receipt.TAKEN_IN
 
-    def _see(self, message: InboundMessage) -> bool:
+    def _see(self, message: InboundMessage, was: Receipt = Receipt.TAKEN_IN) -> bool:
         """Remember a message; tells whether it is new."""
         if message.key in self._seen:
             return False
-        self._seen[message.key] = None
+        self._seen[message.key] = was
         if len(self._seen) > MOST_SEEN:
             del self._seen[next(iter(self._seen))]
         return True
@@ -270,6 +329,14 @@ class Desk(Generic[AnyTurn]):
                 return Receipt.TWICE
             self._work.spawn(answer)
             return Receipt.OBEYED
+        if self._work.approvals is None and _may_be_for_an_ask(message):
+            from harness.approvals.said import UNKNOWN, is_for_an_ask  # few desks are without, and few messages are
+
+            if is_for_an_ask(message):
+                if self._see(message):
+                    self._work.spawn(self._answer, message, session_key, UNKNOWN)
+                    return Receipt.OBEYED
+                return Receipt.TWICE
         problem, command = compact_command(message.text), queue_command(message.text)
         if (problem is None and command is None) or not self._is_owner(message):
             return None
@@ -427,3 +494,7 @@ async def open_desk(
         group.start_soon(courier.keep_trying)
         yield desk
         await desk.close(patience)
+
+
+def _may_be_for_an_ask(message: InboundMessage) -> bool:
+    return bool(message.pressed) or message.text.lstrip()[:1] == "/"

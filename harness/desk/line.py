@@ -15,12 +15,15 @@ message that finds nobody at work begins at once, and so does what ended the tur
 /reset lets go of what waits before it, interrupts the turn, and has a turn of its own. A stop lets go of all that
 waits, and interrupts the turn.
 
+A message that waits may be changed, and keeps its place.
+
 Every message is handed over just once, or let go of with a reason, and none overtakes another: what a turn refused goes
 back to the place that it had, and so does what a turn was to begin with that was interrupted before it had it.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import Enum
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -154,6 +157,19 @@ class Line(Generic[Message]):
             return [*gone, *self._end_turn(), *self._next(rules, now, at_once=found_nobody)]
         self._waiting.append(each)
         return [*self._make_room(rules), *self._next(rules, now, at_once=found_nobody)]
+
+    def change(self, same: Callable[[Message], bool], changed: Callable[[Message], Message]) -> Message | None:
+        """Put another message in the place of one that waits, if there is one; gives that which waited.
+
+        Args:
+            same: Whether it is the one.
+            changed: Makes the other one of it.
+        """
+        for place, each in enumerate(self._waiting):
+            if same(each.message):
+                self._waiting[place] = replace(each, message=changed(each.message))
+                return each.message
+        return None
 
     def look(self, rules: QueueRules, now: float) -> list[Order[Message]]:
         """Time has passed."""

@@ -14,7 +14,7 @@ from harness.delivery.advice import Fate, Looked, Reconciler
 from harness.layers import Layer
 from harness.store.admitted import Inbound
 from harness.timing import Clock
-from harness.turns import Evidence, RunningTurn, Steered, TurnResult
+from harness.turns import Evidence, Outcome, RunningTurn, Steered, TurnResult
 
 STEER_GRACE: Final = 5.0
 """Seconds after the end of a turn in which it may still say what became of words that were said into it. Its contract
@@ -44,6 +44,12 @@ async def has_words(harness: object, lead: Inbound, result: TurnResult) -> bool:
         return bool(result.turn)
     found = (await _asked(harness, lead, conversation=result.conversation)).found
     return isinstance(found, TurnResult) or found is Fate.RUNNING
+
+
+def never_began(result: TurnResult) -> bool:
+    """Whether a turn surely ended before its model had any words."""
+    ended = result.outcome in (Outcome.FAILED, Outcome.INTERRUPTED)
+    return ended and not (result.turn or result.text or result.earlier or result.evidence != Evidence())
 
 
 async def steer_in_time(turn: RunningTurn, words: tuple[Layer, ...], key: str, clock: Clock) -> Steered | None:

@@ -6,6 +6,7 @@ long holds up a stop. Whatever goes wrong stays in the conversation.
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, assert_never
 
 import anyio
@@ -13,14 +14,17 @@ import anyio.abc
 import anyio.lowlevel
 
 from harness.agent import Agent
+from harness.channels.unheard import Unheard
 from harness.delivery.courier import Courier, made_way
+from harness.delivery.payload import packed
 from harness.desk.left_out import left_out_text
 from harness.desk.line import Batch, Begin, Interrupt, Join, LetGo, Line, Order, Why
-from harness.desk.lookup import has_words, said_into, steer_in_time
+from harness.desk.lookup import has_words, never_began, said_into, steer_in_time
 from harness.errors import THE_LOG, HarnessError
-from harness.inbound import ChatKind, InboundMessage
+from harness.inbound import ChatKind, InboundMessage, Relation
 from harness.layers import Layer
 from harness.lean_values import dataclass
+from harness.memory.daily import bare_reset
 from harness.settings.queue import DropPolicy, QueueRules
 from harness.store.admitted import Ending, Inbound, Outbound
 from harness.store.deliveries import Deliveries
@@ -79,6 +83,7 @@ class Work(Generic[AnyTurn]):
         tell: Hears, in one sentence, of what a person who runs the gateway should know.
         listen: Says who hears the events of a turn.
         rested: Called when no task is left.
+        unheard: Takes back what a message brings that was said before it, and that no turn has.
         approvals: The way to who may answer what turns ask; None for nobody.
     """
 
@@ -93,9 +98,11 @@ class Work(Generic[AnyTurn]):
         tell: Callable[[str], None],
         listen: Callable[[InboundMessage, AnyTurn], Heard | None],
         rested: Callable[[], None],
+        unheard: Unheard,
         approvals: "Approvals | None" = None,
     ) -> None:
         self.approvals = approvals
+        self.unheard = unheard
         self.agent = agent
         self.deliveries = deliveries
         self.courier = courier
@@ -222,6 +229,28 @@ class Talk(Generic[AnyTurn]):
         orders = self._line.arrive(letter, self._rules(), self._work.clock.time(), resets=resets)
         self._do(orders, begun=begun)
 
+    def change(self, message: InboundMessage) -> Letter | None:
+        """Let a changed message wait in the place of the one that it changes; None when that one does not wait.
+
+        Gives what waits now, under the other one's id; what was said before and came with that comes with it.
+        """
+        now = list[Letter]()
+
+        def same(other: Letter) -> bool:
+            was = other.message
+            is_reset = bare_reset(was.text) is not None
+            return was.message_id == message.message_id and not was.pressed and not is_reset
+
+        def changed(other: Letter) -> Letter:
+            was = other.message
+            before = (each for each in was.quoted if each.relation is Relation.BEFORE)
+            # Nobody was told of it as it was before, so to the agent it is no changed one.
+            made = replace(message, quoted=(*before, *message.quoted), edited=was.edited, event_id=was.event_id)
+            now.append(Letter(made, replace(other.inbound, payload=packed(made))))
+            return now[0]
+
+        return now[0] if self._line.change(same, changed) is not None else None
+
     def stop(self) -> tuple[bool, int]:
         """End the turn, and let go of what waits; tells whether there was a turn, and how many waited."""
         waited, at = self.waiting, self._at
@@ -239,6 +268,7 @@ class Talk(Generic[AnyTurn]):
 
     def let_go(self, letter: Letter, why: Why) -> None:
         """Do nothing about a message that the ledger has."""
+        self._take_back(letter, why)
         self._work.spawn(self._let_go, letter, why)
 
     # orders
@@ -258,6 +288,7 @@ class Talk(Generic[AnyTurn]):
                     if self._at is not None:
                         self._end(self._at, EndedBy.PERSON if stopped else EndedBy.GIVEN_WAY)
                 case LetGo(letter, why):
+                    self._take_back(letter, why)
                     self._work.spawn(self._let_go, letter, why)
                 case _:
                     assert_never(order)
@@ -313,6 +344,9 @@ class Talk(Generic[AnyTurn]):
         except Exception:
             logger.exception("the turn for %s has no result", at.lead.key)
         back = batch if await self._is_owed(at, batch) else None
+        if back is None and at.result is not None and never_began(at.result):
+            for each in batch.messages:
+                self._work.unheard.give_back(each.message)
         self._at = None
         self._do(self._line.over(self._rules(), self._work.clock.time(), back=back))
 
@@ -383,6 +417,10 @@ class Talk(Generic[AnyTurn]):
         self._work.spawn(courier.late, first.inbound, [Outbound(first.key, 0, NOT_KNOWN)])
 
     # what is let go of
+
+    def _take_back(self, letter: Letter, why: Why) -> None:
+        if why is not Why.ANEW:  # that forgets what was said before
+            self._work.unheard.give_back(letter.message)
 
     async def _let_go(self, letter: Letter, why: Why) -> None:
         await self._work.courier.keep(self._work.deliveries.settle(letter.key, ENDINGS[why]))

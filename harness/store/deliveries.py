@@ -325,6 +325,29 @@ class Deliveries:
         """
         return await self._write(lambda connection: _open(connection, self._owner), owed=False)
 
+    async def change(self, key: str, payload: str) -> None:
+        """Keep a message that waits as it was changed.
+
+        Raises:
+            StoreError: It could not be kept; it is made up for.
+        """
+        payload = _clean(payload) if len(payload) <= self._limits.payload else ""
+        row = (payload, key, State.ADMITTED.value)
+        await self._write(
+            lambda connection: connection.execute("UPDATE deliveries SET payload = ? WHERE key = ? AND state = ?", row)
+        )
+
+    async def knows(self, channel: str, chat: str, message_id: str) -> bool:
+        """Whether a message of a chat came in before, as it was then, as far as that is still kept.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        query = "SELECT 1 FROM deliveries WHERE channel = ? AND chat = ? AND message_id = ? LIMIT 1"
+        return await self._write(
+            lambda connection: connection.execute(query, (channel, chat, message_id)).fetchone() is not None, owed=False
+        )
+
     async def settled_keys(self, most: int) -> list[str]:
         """The messages that were settled last, the oldest first.
 

@@ -24,10 +24,9 @@ from harness.approvals.hearing import (
     NOT_OWNER,
     ONLY_DECLINED,
     STORE_FAILS,
-    UNKNOWN,
 )
 from harness.approvals.policy import NEVER_ASKED
-from harness.approvals.said import EDITED, USAGE
+from harness.approvals.said import EDITED, UNKNOWN, USAGE
 from harness.asks import (
     Answer,
     ApprovalAsked,

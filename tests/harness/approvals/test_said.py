@@ -11,7 +11,7 @@ from harness.approvals.cards import Body
 from harness.approvals.handles import digest_of_ask, digest_of_handle, held_by, new_handle
 from harness.approvals.pending import Shape, answer_of, packed_answer, shape_of
 from harness.approvals.policy import is_allowed, ruled
-from harness.approvals.said import EDITED, USAGE, Said, said_by
+from harness.approvals.said import EDITED, UNKNOWN, USAGE, Said, said_by
 from harness.asks import Answer, ApprovalAsked, ApprovalKind, Ask, Choice, Question, QuestionAsked, Verdict
 from harness.settings.approvals import ApprovalSettings, Asking
 from tests.support.desk import message
@@ -49,9 +49,10 @@ def test_a_command_is_a_message_that_begins_with_it(text: str, said: Said | None
         (f"ask:{HANDLE}:always", Said(HANDLE, Verdict.ALLOW_ALWAYS)),
         (f"ask:{HANDLE}:no", Said(HANDLE, Verdict.DECLINE)),
         (f"ask:{HANDLE}:12", Said(HANDLE, choice=12)),
-        (f"ask:{HANDLE}:0", None),
-        (f"ask:{HANDLE}:٣", None),
-        (f"ask:{HANDLE}:once ", None),
+        (f"ask:{HANDLE}:0", Said(problem=UNKNOWN)),
+        (f"ask:{HANDLE}:٣", Said(problem=UNKNOWN)),
+        (f"ask:{HANDLE}:once ", Said(problem=UNKNOWN)),
+        ("ask:", Said(problem=UNKNOWN)),
         (f"/approve {HANDLE}", None),
         ("menu:2", None),
     ],

@@ -70,6 +70,34 @@ def test_an_edit_takes_the_place_of_what_is_kept() -> None:
     assert unheard.hear(call) == replace(call, quoted=before("ONE"))
 
 
+def test_what_was_given_back_comes_before_what_was_said_since_and_goes_first() -> None:
+    unheard = Unheard(NEEDED, most=3)
+    for number, text in enumerate(("one", "two")):
+        unheard.hear(said(text, number))
+    call = unheard.hear(said("@pell", 2, calls=True))
+    assert call is not None
+    for number, text in enumerate(("three", "four"), 3):
+        unheard.hear(said(text, number))
+    unheard.give_back(call)
+    unheard.give_back(said("@pell, who brought nothing", 9, calls=True))
+    again = unheard.hear(said("@pell", 5, calls=True))
+    assert again is not None
+    assert again.quoted == before("two", "three", "four")
+
+
+def test_a_change_of_what_somebody_was_told_is_marked_and_what_is_begun_anew_is_forgotten() -> None:
+    unheard = Unheard(NEEDED)
+    unheard.keep(replace(said("mended", 1), edited=True))
+    unheard.hear(said("two", 2))
+    call = unheard.hear(said("@pell", 3, calls=True))
+    assert call is not None
+    assert call.quoted == before("[changed] mended", "two")
+    unheard.hear(said("three", 4))
+    unheard.forget(call)
+    call = said("@pell", 5, calls=True)
+    assert unheard.hear(call) == call
+
+
 def test_a_message_without_words_is_kept_by_what_it_brings() -> None:
     unheard = Unheard(NEEDED)
     photo = Attachment(kind=AttachmentKind.IMAGE, file_id="x")
