@@ -65,6 +65,14 @@ class CallTool:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """An output item of another kind, such as a search for tools or a piece of code, as it stands on the wire."""
+
+    fields: JsonObject
+    """Without its id."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Stall in the middle of the stream until the event is set, or until the client goes away."""
 
@@ -98,7 +106,7 @@ class Incomplete:
     reason: str = "max_output_tokens"
 
 
-Step: TypeAlias = Say | BeginSaying | Think | CallTool | Wait | Pause | BreakOff | FailResponse | Incomplete
+Step: TypeAlias = Say | BeginSaying | Think | CallTool | Item | Wait | Pause | BreakOff | FailResponse | Incomplete
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from codex_bridge.loopback.script import (
     CallTool,
     FailResponse,
     Incomplete,
+    Item,
     Pause,
     Reply,
     Say,
@@ -64,7 +65,7 @@ def frames(reply: Reply, number: int) -> Iterator[Instruction]:
                 for event in _output(step, index, f"{number}_{index}"):
                     yield Frames(event)
                     yield Pause(pause)
-            case Say() | BeginSaying() | Think() | CallTool():
+            case Say() | BeginSaying() | Think() | CallTool() | Item():
                 yield Frames(b"".join(_output(step, index, f"{number}_{index}")))
     yield Frames(_event("response.completed", {"response": {"id": response_id, "usage": _usage(reply.usage)}}))
 
@@ -100,6 +101,8 @@ def _output(step: Step, index: int, key: str) -> Iterator[bytes]:
             if step.namespace is not None:
                 call["namespace"] = step.namespace
             yield _event("response.output_item.done", {"output_index": index, "item": call})
+        case Item(fields):
+            yield _event("response.output_item.done", {"output_index": index, "item": fields | {"id": f"it_{key}"}})
         case _:
             raise AssertionError(f"{step!r} is no output")
 

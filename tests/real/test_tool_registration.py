@@ -8,24 +8,10 @@ from codex_bridge.loopback.script import CallTool, Reply, always, in_turn, say
 from codex_bridge.params import ThreadSettings
 from codex_bridge.tool_schemas import projected
 from codex_bridge.wire.requests import ThreadStartParams
-from harness.toolbox import ToolTurn
-from harness.tools import Tool
 from harness.turns import Outcome
 from tests.codex_bridge.test_tool_schemas import ROOTS, VALUES
-from tests.support.odd_tools import KEPT, LEFT_OUT, OFFERED, groups, tool
+from tests.support.odd_tools import KEPT, LEFT_OUT, OFFERED, Box, groups, tool
 from tests.support.real import notices_of, stage
-
-
-class Box:
-    """Tools that are the same on every turn."""
-
-    def __init__(self, *tools: Tool) -> None:
-        self._tools = tools
-        self.names = frozenset(each.name for each in tools)
-
-    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
-        del turn
-        return self._tools
 
 
 async def test_bad_tools_cost_neither_the_thread_nor_the_others(

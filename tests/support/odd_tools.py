@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from codex_bridge.wire.requests import DynamicTool, ToolNamespace
 from harness.json_value import Json
+from harness.toolbox import ToolTurn
 from harness.tools import Tool, ToolResult
 
 
@@ -17,6 +18,18 @@ SCHEMA: dict[str, Json] = {"type": "object", "properties": {"text": {"type": "st
 
 def tool(name: str, description: str = "Does a thing.", schema: Mapping[str, Json] = SCHEMA) -> Tool:
     return Tool(name, description, schema, echo)
+
+
+class Box:
+    """Tools that are the same on every turn."""
+
+    def __init__(self, *tools: Tool) -> None:
+        self._tools = tools
+        self.names = frozenset(each.name for each in tools)
+
+    def for_turn(self, turn: ToolTurn) -> tuple[Tool, ...]:
+        del turn
+        return self._tools
 
 
 class Unreadable(Tool):
