@@ -15,16 +15,13 @@ from codex_bridge.client import CALL_DEADLINE
 from codex_bridge.entries import CHANGED_KEY, entries
 from codex_bridge.errors import CallTimeoutError, CodexError, ConnectionLostError, RpcError, UnreadableAnswerError
 from codex_bridge.failures import RULES, Rule, Trouble, call_failure, trouble_of
-from codex_bridge.frames import breaks_out
 from codex_bridge.held import (
     OpenThread,
-    Reloaded,
     after_reload,
     changes,
     holds_of,
     perhaps,
     standing_edits,
-    taken_back,
     told,
     with_chat,
 )
@@ -35,14 +32,14 @@ from codex_bridge.opening import BUSY_PAUSE
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.replays import Pending, Step
 from codex_bridge.restarts import DEADLY, Suspects
-from codex_bridge.rules import OVERRIDE, UNFIT, found_rules, is_overridden
+from codex_bridge.rules import OVERRIDE, is_overridden
 from codex_bridge.servers import Connection, Servers
 from codex_bridge.stopping import Stopping
 from codex_bridge.telling import Telling
 from codex_bridge.threads import NoThreadError, Threads
 from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
-from codex_bridge.wire.requests import THREAD_REVERT, TURN_START, ThreadRevertParams, TurnStartParams
+from codex_bridge.wire.requests import TURN_START, TurnStartParams
 from harness.store.bound import Holds
 from harness.turns import EndedBy, Notice, Outcome, Trigger, TurnEvent, TurnResult
 
@@ -52,9 +49,6 @@ ADOPTION_DEADLINE: Final = 2.0
 """Seconds to wait for turn/started when its answer is lost; on the wire they are a millisecond apart."""
 IN_SUMMARY: Final = "turn_kind: Compact"
 """Words by which the server refuses a turn while it summarises the thread (measured on both versions)."""
-REVERT_DEADLINE: Final = 5.0
-"""Seconds to wait until a quiet turn is taken back; measured are 10 ms."""
-
 if TYPE_CHECKING:
     from codex_bridge.reconcile import Trace
 
@@ -137,7 +131,9 @@ class Running:
             return
         units = turn.ledger.units if turn.ledger is not None else 0
         if result.turn and allowed(result, *saved_by_revert(turn.lanes, before.said, thread.context_round, units)):
-            turn.vanished = await self._take_back(connection, thread, turn, result, before)
+            from codex_bridge.taking_back import take_back  # few turns are taken back
+
+            turn.vanished = await take_back(connection, thread, turn, result, before)
             if turn.vanished and turn.ledger is not None:
                 self._at_work.recount(result.conversation, turn.ledger.counted_before)
 
@@ -183,7 +179,9 @@ class Running:
         connection = self._servers.current
         if connection is None or self._at_work.outlasts(turn, result.conversation):
             return False
-        if not await self._take_back(connection, thread, turn, result, before):
+        from codex_bridge.taking_back import take_back  # few turns are taken back
+
+        if not await take_back(connection, thread, turn, result, before):
             return False
         self._at_work.recount(result.conversation, ended.counted_before if ended is not None else None)
         return True
@@ -447,32 +445,6 @@ class Running:
             with anyio.move_on_after(ADOPTION_DEADLINE):
                 await turn.until_known()
         return ledger.state is not State.OPENING
-
-    async def _take_back(
-        self, connection: Connection, thread: OpenThread, turn: CodexTurn, result: TurnResult, before: Holds
-    ) -> bool:
-        """Take a turn out of its thread again, while nobody else can begin one; tells whether it surely is.
-
-        What is not known to be still there counts as taken, so that it is said once more and not missed.
-        """
-        params = ThreadRevertParams(thread_id=result.conversation, before_turn_id=result.turn)
-        now, edits, rules = thread.holds, thread.edits, found_rules(turn.request.workspace, turn.request.composition)
-        if thread.room and (rules is UNFIT or breaks_out(rules)):
-            logger.warning("a quiet turn stays in its conversation: Codex would read rules that it must not")
-            return False
-        with anyio.CancelScope(shield=True):
-            thread.holds, thread.reloaded, thread.edits = perhaps(before, now), Reloaded.PERHAPS, frozenset()
-            try:
-                await connection.server.client.call(THREAD_REVERT, params, deadline=REVERT_DEADLINE)
-            except RpcError as error:
-                logger.warning("a quiet turn stays in its conversation: %s", error)
-                thread.holds, thread.reloaded, thread.edits = now, Reloaded.NO, edits
-                return False
-            except CodexError as error:
-                logger.warning("whether a quiet turn stays in its conversation is not known: %s", error)
-                return False
-            taken_back(thread, before, None if rules is UNFIT else rules)
-        return True
 
 
 _DETOURS: Final = {
