@@ -304,6 +304,11 @@ class Home:
         """Whether Codex keeps a login here; nothing asks whether it is still good."""
         return (self.path / "auth.json").is_file()
 
+    @property
+    def pictures(self) -> Path:
+        """Where Codex leaves the pictures that it makes, those of each thread in a folder of their own (measured)."""
+        return self.path / "generated_images"
+
 
 def own_home(root: Path, agent: str) -> Home:
     """The home that the bridge keeps for an agent.

@@ -17,6 +17,7 @@ from codex_bridge.wire.items import (
     FileChangeItem,
     ItemValue,
     McpToolItem,
+    PictureItem,
     UnknownItem,
     WebSearchItem,
 )
@@ -54,6 +55,8 @@ NAMELESS: Final = "unknown"
 """What was done when an item does not say its type."""
 WEB_SEARCH: Final = "web_search"
 """The name that a search of the web is told by."""
+IMAGE_GENERATION: Final = "image_generation"
+"""The name that the making of a picture is told by."""
 RUNNING: Final = "running"
 """How a command is told that goes on behind its turn."""
 UNKNOWN: Final = "unknown"
@@ -143,7 +146,7 @@ class Work:
                 event: TurnEvent = CommandStarted(item_id, command, cwd)
             case FileChangeItem(id=item_id):
                 event = FilesChanging(item_id, _changes(item))
-            case McpToolItem() | DynamicToolItem() | WebSearchItem():
+            case McpToolItem() | DynamicToolItem() | WebSearchItem() | PictureItem():
                 event = ToolStarted(item.id, tool_name(item))
             case CompactionItem(id=item_id):
                 event = CompactionStarted(item_id)
@@ -166,6 +169,10 @@ class Work:
                 yield ToolFinished(item.id, tool_name(item), item.status == "completed")
             case WebSearchItem():
                 yield ToolFinished(item.id, WEB_SEARCH, succeeded=True)
+            case PictureItem(saved_path=path):
+                if path:
+                    self._media[path] = None
+                yield ToolFinished(item.id, IMAGE_GENERATION, succeeded=bool(path))
             case CompactionItem(id=item_id):
                 yield Compacted(item_id)
             case _:
@@ -178,7 +185,7 @@ class Work:
                 yield CommandFinished(item_id, command, RUNNING if goes_on else UNKNOWN, None)
             case FileChangeItem(id=item_id):
                 yield FilesChanged(item_id, UNKNOWN, _changes(item))
-            case McpToolItem() | DynamicToolItem() | WebSearchItem():
+            case McpToolItem() | DynamicToolItem() | WebSearchItem() | PictureItem():
                 yield ToolFinished(item.id, tool_name(item), None)
             case CompactionItem(id=item_id):
                 yield Compacted(item_id, succeeded=False)
@@ -197,6 +204,8 @@ class Work:
                 self._tools[item.id] = tool_name(item)
             case WebSearchItem():
                 pass
+            case PictureItem():
+                self._others[IMAGE_GENERATION] = None
             case UnknownItem(id=item_id, type=kind):
                 if kind in CHILDREN:
                     self._children.add(item_id or f"without id {len(self._children)}")
@@ -207,8 +216,10 @@ class Work:
         self.any = True
 
 
-def tool_name(item: McpToolItem | DynamicToolItem | WebSearchItem) -> str:
+def tool_name(item: McpToolItem | DynamicToolItem | WebSearchItem | PictureItem) -> str:
     """The name that a call is told by."""
+    if isinstance(item, PictureItem):
+        return IMAGE_GENERATION
     if isinstance(item, WebSearchItem):
         return WEB_SEARCH
     owner = item.server if isinstance(item, McpToolItem) else item.namespace

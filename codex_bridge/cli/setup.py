@@ -91,6 +91,8 @@ class Running:
     agent: Agent[CodexTurn]
     harness: CodexHarness
     launch: Source
+    files: MediaRules
+    """Which files may be put into a chat."""
 
 
 @dataclass(frozen=True)
@@ -315,11 +317,9 @@ async def running(
                 model=model or choice.model,
                 why=_why(choice.model, model, stands_in=stands_in),
             )
-            private = [root, *([launch.home.path] if isinstance(launch, Launch) else [])]
+            files = media_rules(settings, root, launch)
             # Every command offers the same tools, or the threads that they share would not fit.
-            messaging = Messaging(
-                outbox=outbox or Printed(), files=MediaRules(private=tuple(str(each) for each in private))
-            )
+            messaging = Messaging(outbox=outbox or Printed(), files=files)
             tools = Without(
                 StandardTools(settings, index, model=model, messaging=messaging, status=status), threads.without_tools
             )
@@ -333,7 +333,17 @@ async def running(
                 # A model that is named for this very run counts for this run.
                 models=SessionModels() if model is not None and not stands_in else chosen_models,
             )
-            yield Running(agent, harness, launch)
+            yield Running(agent, harness, launch, files)
+
+
+def media_rules(settings: AgentSettings, root: Path, launch: Source) -> MediaRules:
+    """Which files may be put into a chat: those of the workspace, and the pictures that Codex makes here."""
+    home = launch.home if isinstance(launch, Launch) else None
+    return MediaRules(
+        workspace=str(settings.workspace),
+        made=(str(home.pictures),) if home else (),
+        private=(str(root), *((str(home.path),) if home else ())),
+    )
 
 
 def picked(named: str) -> Picked:

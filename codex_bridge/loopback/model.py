@@ -38,6 +38,8 @@ class LoopbackModel:
     requests: list[RecordedRequest]
     """Every model request so far, oldest first."""
     _arrivals: MemoryObjectReceiveStream[RecordedRequest]
+    picture: str = ""
+    """What it answers in base64 where a picture is asked for; empty for one that makes none."""
 
     @property
     def base_url(self) -> str:
@@ -105,6 +107,9 @@ class _Connection:
         path = request.target.decode("latin-1").partition("?")[0]
         if request.method == b"GET" and path == "/v1/models":
             await self._answer(200, {"object": "list", "data": [], "models": []})
+            return
+        if self._model.picture and request.method == b"POST" and path == "/v1/images/generations":
+            await self._answer(200, {"created": 0, "data": [{"b64_json": self._model.picture}]})
             return
         if request.method != b"POST" or path != "/v1/responses":
             await self._answer(404, {"error": {"message": f"the stand-in has no {path}"}})

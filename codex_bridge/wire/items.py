@@ -122,6 +122,15 @@ class WebSearchItem(Received):
     query: str = ""
 
 
+class PictureItem(Received):
+    """A picture that Codex's own tool makes; its bytes come along, and are not kept."""
+
+    id: str
+    status: str = ""
+    saved_path: str | None = None
+    """Where the server has left it, on its own disk; None while it is made, and when there is none."""
+
+
 class CompactionItem(Received):
     """The history was summarised to make room."""
 
@@ -138,6 +147,7 @@ ItemValue: TypeAlias = (
     | McpToolItem
     | DynamicToolItem
     | WebSearchItem
+    | PictureItem
     | CompactionItem
     | UnknownItem
 )
@@ -152,6 +162,7 @@ ITEMS: dict[str, type[ItemValue]] = {
     "mcpToolCall": McpToolItem,
     "dynamicToolCall": DynamicToolItem,
     "webSearch": WebSearchItem,
+    "imageGeneration": PictureItem,
     "contextCompaction": CompactionItem,
 }
 """The item types that we read, by the name they have on the wire."""

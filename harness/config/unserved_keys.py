@@ -47,7 +47,7 @@ UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
         "agents.defaults.envelopeTimestamp": Unserved(_ENVELOPE),
         "agents.defaults.envelopeElapsed": Unserved(_ENVELOPE),
         "agents.defaults.mediaMaxMb": Unserved(_PICTURES),
-        "agents.defaults.imageGenerationModel": Unserved("no pictures are made"),
+        "agents.defaults.imageGenerationModel": Unserved("pictures are made by the backend's own tool, if it has one"),
         **{
             f"{place}.silentReply.internal": Unserved(
                 "a run that no chat sees may always be silent", harmless=("allow",)

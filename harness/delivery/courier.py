@@ -253,8 +253,7 @@ class Courier:
         reply = decide(result, trigger, way=way)
         if isinstance(reply, Silent):
             return reply
-        sent = [each for each in result.evidence.sent if (each.channel, each.chat) == (way.channel, way.chat)]
-        reply = files(reply, self._media, self._posting.tell, sent)
+        reply = files(reply, self._media, self._posting.tell)
         return reply if reply.texts or reply.media else Silent(said=True)  # a tool has sent them
 
     def plan(

@@ -3,15 +3,14 @@
 Pure, but for `files`, which looks at the disk.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from harness.delivery.outbox import Abilities, Media
 from harness.lean_values import dataclass
 from harness.replies.gate import Say
-from harness.replies.media import Dropped, MediaRules, checked
-from harness.tools import Sent
+from harness.replies.media import Dropped, MediaRules, checked, is_same
 
 _MARK: Final = "\x1e"
 """Begins a text that holds more than words."""
@@ -81,18 +80,19 @@ def planned(reply: Say, can: Abilities, after: int = 0) -> dict[int, str]:
     return rows | {first + at: packed(Parcel(media=media)) for at, media in enumerate(reply.media)}
 
 
-def files(reply: Say, rules: MediaRules, tell: Callable[[str], None], sent: Sequence[Sent] = ()) -> Say:
+def files(reply: Say, rules: MediaRules, tell: Callable[[str], None]) -> Say:
     """The answer with those of its files that may go out, each once, by their real paths.
+
+    A copy of one of them is the same file.
 
     Args:
         reply: The answer.
         rules: Where files may be taken from.
         tell: Hears of each one that is left out.
-        sent: What tools have put into the chat, which is not sent again.
     """
     if not reply.media:
         return reply
-    gone = {checked(source, rules) for each in sent for source in each.media}
+    gone = [found for source in reply.gone if isinstance(found := checked(source, rules), str)]
     kept: dict[str, Media] = {}
     left_out = False
     for media in reply.media:
@@ -100,8 +100,8 @@ def files(reply: Say, rules: MediaRules, tell: Callable[[str], None], sent: Sequ
         if isinstance(found, Dropped):
             tell(found.line)
             left_out = True
-        elif found not in gone:
-            kept.setdefault(found, replace(media, source=found))
+        elif not any(is_same(found, each) for each in (*gone, *kept)):
+            kept[found] = replace(media, source=found)
     if left_out and not kept and not reply.texts:
         return replace(reply, texts=(NOT_SENT,), media=(), notice=True)
     return replace(reply, media=tuple(kept.values()))

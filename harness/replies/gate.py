@@ -67,6 +67,9 @@ class Say:
     answering: tuple[str, ...] = ()
     """By text, the channel's id of the message that it answers, empty for the one that the turn is about; all of them
     are about that one where this is empty."""
+    gone: tuple[str, ...] = ()
+    """Files that tools of the turn have put into the chat already, as they were named; none of `media` is sent again
+    that turns out to be one of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +133,30 @@ def _after(result: TurnResult, answer: Directed, last: Reply, sent: Sequence[Sen
     stopped = isinstance(last, Silent) and not last.chosen
     media = _media(before if stopped else [*before, answer], () if stopped else result.media, sent)
     texts = [each for each in before if each.text]
+    gone = tuple(source for each in sent for source in each.media) if media else ()
     if isinstance(last, Silent):
         if not texts and not media:
             return last
-        return _say([(each.text, each.reply_to) for each in texts], media, rest_stays=not last.chosen)
+        return _say([(each.text, each.reply_to) for each in texts], media, gone, rest_stays=not last.chosen)
     if last.notice and (media or sent) and result.outcome in _ENDED_WELL:
         # The files are the answer, or what the turn sent by itself is.
         said = [(each.text, each.reply_to) for each in texts]
-        return _say(said, media) if said or media else Silent(said=True)
+        return _say(said, media, gone) if said or media else Silent(said=True)
     said = [*((each.text, each.reply_to) for each in texts), *((text, answer.reply_to) for text in last.texts)]
-    return _say(said, media, notice=last.notice and not texts and not media)
+    return _say(said, media, gone, notice=last.notice and not texts and not media)
 
 
 def _say(
-    said: Sequence[tuple[str, str]], media: tuple[Media, ...], *, notice: bool = False, rest_stays: bool = False
+    said: Sequence[tuple[str, str]],
+    media: tuple[Media, ...],
+    gone: tuple[str, ...],
+    *,
+    notice: bool = False,
+    rest_stays: bool = False,
 ) -> Say:
     answering = tuple(to for _, to in said)
-    return Say(tuple(text for text, _ in said), notice, rest_stays, media, answering if any(answering) else ())
+    texts = tuple(text for text, _ in said)
+    return Say(texts, notice, rest_stays, media, answering if any(answering) else (), gone)
 
 
 def _directed(answer: str) -> Directed:

@@ -22,6 +22,11 @@ LONGEST: Final = 4096
 """Characters of a path, and of an address; no file system takes a longer one."""
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BAD: Final = re.compile(r"[\x00-\x20\x7f]")
+LARGEST: Final = 50_000_000
+"""Bytes of a file; Telegram takes no more from a bot."""
+LARGEST_MADE: Final = 6 * 1024 * 1024
+"""Bytes of a picture that a turn made (harness reference: `mediaMaxMb` of the original is 6 by default)."""
+_PICTURES: Final = (".gif", ".jpeg", ".jpg", ".png", ".webp")
 _SHOWN: Final = 120
 """How much of what was named is repeated to the operator."""
 
@@ -34,6 +39,8 @@ class MediaRules:
     """The agent's folder; empty for none."""
     made: tuple[str, ...] = ()
     """Folders in which turns leave what they made, which may lie inside of private ones."""
+    most_made: int = LARGEST_MADE
+    """Bytes of a file of theirs."""
     private: tuple[str, ...] = ()
     """Files and folders from which nothing goes out: stores, and homes of backends."""
 
@@ -81,7 +88,10 @@ def checked(named: str, rules: MediaRules) -> Checked:
     root = next((each for each in roots if _is_in(real, os.path.realpath(each))), None)
     if root is None:
         return Dropped(named[:_SHOWN], "it leads outside the workspace; the agent has to copy the file there first")
-    reason = _private(real, full, root, rules) or _unfit(status)
+    most = rules.most_made if root in rules.made else LARGEST
+    reason = _private(real, full, root, rules) or _unfit(status) or _too_large(status.st_size, most)
+    if not reason and root in rules.made:
+        reason = _strange(real)
     return Dropped(named[:_SHOWN], reason) if reason else real
 
 
@@ -158,6 +168,35 @@ def _unfit(status: os.stat_result) -> str:
     if status.st_nlink > 1:
         return "it is a hard link, a second name of some other file"
     return "" if status.st_size else "it is empty"
+
+
+def _too_large(size: int, most: int) -> str:
+    return f"it has {size:,} bytes, and more than {most:,} are not sent" if size > most else ""
+
+
+def _strange(real: str) -> str:
+    """Why what a turn made is not what its name says; empty when it is."""
+    if not real.lower().endswith(_PICTURES):
+        return ""
+    from harness.attached import picture_type
+
+    try:
+        with opened(real) as file:
+            return "" if picture_type(file.read(12)) else "its name is that of a picture, and what it holds is none"
+    except OSError as error:
+        return f"it cannot be read ({error.strerror or 'unknown error'})"
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two files that `checked` gave the paths of hold the same, or are the same address."""
+    if one == other or is_address(one) or is_address(other):
+        return one == other
+    from filecmp import cmp  # few turns send more than one file
+
+    try:
+        return cmp(one, other, shallow=False)
+    except OSError:  # it is gone meanwhile, which is told when it is to be sent
+        return False
 
 
 def _is_in(path: str, folder: str) -> bool:

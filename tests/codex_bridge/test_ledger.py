@@ -363,6 +363,16 @@ def test_an_end_without_a_beginning_is_told_as_both() -> None:
     ]
 
 
+def test_a_picture_that_codex_makes_belongs_to_the_answer_and_one_that_it_could_not_make_does_not() -> None:
+    played = Played()
+    played.item("started", "imageGeneration", id="a", status="in_progress", result="")
+    for item, path in (("a", "/home/generated_images/t/a.png"), ("b", None), ("a", "/home/generated_images/t/a.png")):
+        played.item("completed", "imageGeneration", id=item, status="completed", result="iVBO", savedPath=path)
+    result = played.say("m", "Here it is.", "final_answer").end()
+    assert (result.media, result.evidence.others) == (("/home/generated_images/t/a.png",), ("image_generation",))
+    assert [each.succeeded for each in played.events if isinstance(each, ToolFinished)] == [True, False]
+
+
 ENDS: dict[str, Callable[[TurnLedger], Iterable[TurnEvent]]] = {
     **{status: partial(TurnLedger.see, wire=read(ended(status))) for status in ("completed", "interrupted", "failed")},
     "lost": lambda ledger: ledger.lose("Codex is gone."),

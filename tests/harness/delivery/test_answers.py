@@ -34,6 +34,7 @@ from tests.support.desk import House, PlayedHarness, house
 
 LIMIT = 5.0
 NOTHING = "No response was produced: the turn ended without an answer."
+PNG = b"\x89PNG\r\n\x1a\n1234"
 SMALL = Abilities(keys=True, edits=True, withdraws=True, limit=64)
 LONG = "The first line is about the vents.\nThe second line is about the fan that runs.\nThe third is about rain."
 LONG_PARTS = [
@@ -163,7 +164,7 @@ async def test_an_answer_that_grows_over_a_message_while_it_is_shown_goes_on_in_
 
 async def test_a_file_that_the_channel_never_takes_gets_one_honest_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"png")
-    (tmp_path / "b.png").write_bytes(b"png")
+    (tmp_path / "b.png").write_bytes(b"another")
 
     def refuse(call: str, outgoing: Outgoing) -> None:
         if any(each.source.endswith("a.png") for each in outgoing.media):
@@ -178,6 +179,24 @@ async def test_a_file_that_the_channel_never_takes_gets_one_honest_sentence(tmp_
     assert (ending, sorted(outbox.texts())) == (Ending.SENT, ["", NOT_SENT, "Two."])
     assert told[0] == "'none.png' was not sent: it cannot be read (No such file or directory)."
     assert len(told) == 2
+
+
+async def test_a_picture_of_the_turn_goes_out_once_whoever_else_names_it_or_a_copy_of_it(tmp_path: Path) -> None:
+    made, desk = tmp_path / "home/made", tmp_path / "desk"
+    made.mkdir(parents=True)
+    desk.mkdir()
+    for name, rest in (("boat.png", b"boat"), ("moth.png", b"moth"), ("heat.png", b"heat")):
+        (made / name).write_bytes(PNG + rest)
+        (desk / name).write_bytes(PNG + rest)
+    sent = Evidence(sent=(Sent(channel="telegram", chat="7", media=("moth.png",)),))
+    media = tuple(str(made / name) for name in ("boat.png", "moth.png", "heat.png"))
+    result = TurnResult(Outcome.ANSWERED, "Two.\nMEDIA:boat.png", media=media, evidence=sent)
+    outbox, told = RecordingOutbox(SMALL), list[str]()
+    rules = MediaRules(workspace=str(desk), made=(str(made),), private=(str(tmp_path / "home"),))
+    async with ledger(tmp_path) as deliveries:
+        await carried(deliveries, outbox, result, told=told, rules=rules)
+    sources = [each.source for message in outbox.messages.values() for each in message.media]
+    assert (sources, told) == ([str((made / name).resolve()) for name in ("boat.png", "heat.png")], [])
 
 
 async def test_what_a_tool_put_into_the_chat_is_settled_as_sent(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 from harness.replies.media import Dropped, MediaRules, checked, is_address, opened
 
+PNG = b"\x89PNG\r\n\x1a\n1234"
+
 
 @pytest.fixture
 def rules(tmp_path: Path) -> MediaRules:
@@ -23,12 +25,15 @@ def rules(tmp_path: Path) -> MediaRules:
         "state/desk/empty.png": "",
         "state/desk/ledger.sqlite": "rows",
         "state/home/auth.json": "key",
-        "state/home/made/moth.png": "png",
+        "state/home/made/note.png": "png",
+        "state/home/made/moth.wav": "sound",
+        "state/home/made/large.wav": "a longer sound",
         "state/home/made/private.png": "png",
         "elsewhere/letter.txt": "dear",
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
+    (tmp_path / "state/home/made/moth.png").write_bytes(PNG)
     desk = tmp_path / "state/desk"
     (desk / "link.png").symlink_to("charts/heat.png")
     (desk / "out.txt").symlink_to(tmp_path / "elsewhere/letter.txt")
@@ -40,6 +45,7 @@ def rules(tmp_path: Path) -> MediaRules:
     return MediaRules(
         workspace=str(desk),
         made=(str(tmp_path / "state/home/made"),),
+        most_made=12,
         private=(str(tmp_path / "state"), str(desk / "ledger.sqlite"), str(tmp_path / "state/home/made/private.png")),
     )
 
@@ -53,6 +59,7 @@ def rules(tmp_path: Path) -> MediaRules:
         ("memory/plan.png", "memory/plan.png"),
         ("{desk}/charts/heat.png", "charts/heat.png"),
         ("{desk}/../home/made/moth.png", "../home/made/moth.png"),
+        ("../home/made/moth.wav", "../home/made/moth.wav"),
     ],
 )
 def test_a_file_of_the_workspace_or_of_the_turn_goes_out_under_the_path_that_it_leads_to(
@@ -75,6 +82,8 @@ OUTSIDE = "it leads outside the workspace; the agent has to copy the file there 
         ("memory/2031-04-02.md", "it is a note of the memory"),
         ("ledger.sqlite", "it belongs to the gateway"),
         ("../home/made/private.png", "it belongs to the gateway"),
+        ("../home/made/note.png", "its name is that of a picture, and what it holds is none"),
+        ("../home/made/large.wav", "it has 14 bytes, and more than 12 are not sent"),
         ("../home/auth.json", OUTSIDE),
         ("out.txt", OUTSIDE),
         ("beyond/letter.txt", OUTSIDE),
