@@ -33,11 +33,22 @@ logger = logging.getLogger("codex_bridge")
 
 
 async def start_thread(connection: Connection, turn: CodexTurn, settings: ThreadSettings) -> ThreadOpened:
-    """Begin a new thread for a turn.
+    """Begin a new thread for a turn, without what Codex refuses of its tools.
 
     Raises:
         CodexError: The server refused, or went away.
     """
+    try:
+        return await _start(connection, turn, settings)
+    except RpcError as refused:
+        from codex_bridge.tool_refusals import blames_tools, start_with_less  # no known version gets here
+
+        if not blames_tools(refused, turn):
+            raise
+        return await start_with_less(refused, connection, turn, lambda: _start(connection, turn, settings))
+
+
+async def _start(connection: Connection, turn: CodexTurn, settings: ThreadSettings) -> ThreadOpened:
     plan_by_rules(turn, reads_rules=settings.reads_rules)
     params = thread_start(
         turn.request,

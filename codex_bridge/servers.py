@@ -20,6 +20,8 @@ class Connection:
     threads: dict[str, OpenThread] = field(default_factory=dict[str, OpenThread])
     left: set[str] = field(default_factory=set[str])
     """Threads that nobody uses again, and that are loaded still."""
+    refused_tools: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """Tools, by their groups and names, with which it has refused a thread."""
 
     @property
     def server(self) -> Server:

@@ -98,6 +98,10 @@ class Threads:
             CodexError: The server refused, or went away.
             NoThreadError: The conversation has none, and the turn is for one that has.
         """
+        if connection.refused_tools:
+            from codex_bridge.tool_refusals import fit  # no known version refuses any
+
+            fit(connection, turn)
         if turn.apart:
             thread = self._of[turn] = await self._new(connection, turn)
             return thread

@@ -217,12 +217,17 @@ def _name_problem(name: str, what: str, longest: int) -> str:
     return ""
 
 
-def _quarantined(tool: Tool, reason: str) -> Quarantined:
+def owner_of(tool: Tool) -> str:
+    """Who brings a tool that may be anybody's object, as an operator is told it."""
     try:
         owner = str(tool.owner).strip()
     except Exception:  # other people's code
         owner = ""
-    return Quarantined(_escaped(name_of(tool)), _escaped(owner or "an unknown owner"), _escaped(reason, None))
+    return _escaped(owner or "an unknown owner")
+
+
+def _quarantined(tool: Tool, reason: str) -> Quarantined:
+    return Quarantined(_escaped(name_of(tool)), owner_of(tool), _escaped(reason, None))
 
 
 def _escaped(text: str, longest: int | None = _LONGEST_SHOWN) -> str:

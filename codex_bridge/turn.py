@@ -131,6 +131,12 @@ class CodexTurn:
             apart=self.apart,
         )
 
+    def take_tools(self, tools: Registered) -> None:
+        """Have a thread with these tools and no others, and tell the model of no others."""
+        if tools != self.tools:
+            self.tools, self._standing = tools, replace(self._standing, tools=tools.names)
+            self.route(copied=self.lanes.copied)
+
     def begin_anew(self) -> None:
         """The turn is run once more, with what had joined it the first time."""
         self.tried_again = True

@@ -422,8 +422,7 @@ class FakeCodex:
             case Requested(method="account/read"):
                 yield Result({"account": None, "requiresOpenaiAuth": False})
             case Requested(method="thread/start"):
-                self._threads += 1
-                yield Result(_opened(f"thr_{self._threads}"))
+                yield self._begin(event)
             case Requested(method="thread/resume"):
                 yield self._resume(str(event.params["threadId"]))
             case Requested(method="thread/unsubscribe"):
@@ -448,6 +447,12 @@ class FakeCodex:
                 yield turn.ended()
             case _:
                 pass
+
+    def _begin(self, request: Requested) -> Step:
+        if words := _complaint(request):
+            return Failure(-32600, words)
+        self._threads += 1
+        return Result(_opened(f"thr_{self._threads}"))
 
     def _resume(self, thread: str) -> Step:
         self._unloaded.discard(thread)
@@ -531,6 +536,24 @@ class FakeCodex:
         del self._running[turn.thread]
         yield Result({})
         yield turn.ended("interrupted")
+
+
+def _complaint(request: Requested) -> str:
+    """Why a thread is refused: a tool whose description says so, or a model that there is none of."""
+    if request.params.get("model") == "no-such-model":
+        return "there is no such model"
+    pending: list[Json] = [request.params.get("dynamicTools", [])]
+    while pending:
+        match pending.pop():
+            case list(several):
+                pending += reversed(several)
+            case {"tools": inner}:
+                pending.append(inner)
+            case {"description": str(text)} if text.startswith("refused: "):
+                return text.removeprefix("refused: ")
+            case _:
+                pass
+    return ""
 
 
 def _last_text(request: Requested) -> str:
