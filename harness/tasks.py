@@ -32,6 +32,18 @@ def guarding(group: TaskGroup) -> Callable[[Callable[[], Coroutine[Any, Any, Non
     return begin
 
 
+def unbroken(tell: Callable[[str], object]) -> Callable[[str], None]:
+    """A way to tell somebody something which never fails: whoever is told may fail in any way."""
+
+    def telling(text: str) -> None:
+        try:
+            tell(text)
+        except Exception:
+            logger.exception("nobody could be told: %s", text)
+
+    return telling
+
+
 @asynccontextmanager
 async def beside() -> AsyncGenerator[TaskGroup]:
     """A task group whose tasks are cancelled when the block ends.

@@ -19,6 +19,7 @@ from harness.errors import StoreError
 from harness.lean_values import dataclass
 from harness.store.admitted import Inbound, Outbound, Sending
 from harness.store.deliveries import Deliveries
+from harness.tasks import unbroken
 
 LONGEST_WAIT: Final = 60.0
 """Seconds that a channel may ask for between two tries."""
@@ -105,7 +106,7 @@ class Posting:
     ) -> None:
         self.deliveries = deliveries
         self.outbox = outbox
-        self.tell = tell
+        self.tell = unbroken(tell)
         self._waits = tuple(waits)
         self._deadline = deadline
         self._sleep = sleep

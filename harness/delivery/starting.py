@@ -9,6 +9,7 @@ from typing import Final, assert_never
 import anyio
 
 from harness.delivery.advice import (
+    BROKE_OFF,
     STALE,
     Advice,
     DeliverLate,
@@ -84,7 +85,12 @@ async def open_deliveries(
         looked = seen.get(at)
         for part in parted(each, looked):
             found = looked.found if looked is not None else None
-            advised.append(Advised(part, advise(part, found, now=now(), stale=stale, plan=plan)))
+            try:
+                advice = advise(part, found, now=now(), stale=stale, plan=plan)
+            except Exception:  # it costs the others nothing, and its chat hears that there is no answer
+                logger.exception("what became of %s cannot be told", part.lead)
+                advice = Notice(BROKE_OFF)
+            advised.append(Advised(part, advice))
     return advised
 
 

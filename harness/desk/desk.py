@@ -24,9 +24,10 @@ from harness.delivery.courier import Courier
 from harness.delivery.payload import inbound_of, unpacked
 from harness.delivery.starting import Advised, recover, recovering
 from harness.desk.commands import QueueCommand, compact_command, is_stop, queue_command, told
+from harness.desk.held import END_GRACE
 from harness.desk.line import Why
 from harness.desk.talk import AnyTurn, Heard, Letter, Talk, Work
-from harness.errors import HarnessError, StoreError
+from harness.errors import THE_LOG, HarnessError, StoreError
 from harness.inbound import ChatKind, InboundMessage
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
@@ -373,6 +374,9 @@ class Desk(Generic[AnyTurn]):
             sentence = problem or compaction_of(await (await self._agent.compact(session_key)).result()).sentence
         except HarnessError as error:
             sentence = str(error)
+        except Exception:
+            logger.exception("summarising %s", session_key)
+            sentence = f"The gateway had an internal error; {THE_LOG}."
         await self._say(inbound, sentence)
 
     async def _tell_stopped(self, message: InboundMessage, session_key: str, ran: int, waiting: int) -> None:
@@ -393,7 +397,11 @@ class Desk(Generic[AnyTurn]):
         """Also stop what the desk did not begin, and what outlived its turn."""
         harness = self._agent.harness
         if isinstance(harness, Stops):
-            ran = max(ran, await harness.stop(session_key))
+            try:
+                with anyio.move_on_after(END_GRACE):
+                    ran = max(ran, await harness.stop(session_key))
+            except Exception:  # a backend that breaks its word: whoever stopped it hears of the rest
+                logger.exception("what else runs for %s is not stopped", session_key)
         return Stopped(ran, waiting)
 
     async def _answer(self, message: InboundMessage, session_key: str, sentence: str) -> None:

@@ -5,8 +5,9 @@ long holds up a stop. Whatever goes wrong stays in the conversation.
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, assert_never
 
 import anyio
@@ -17,22 +18,22 @@ from harness.agent import Agent
 from harness.channels.unheard import Unheard
 from harness.delivery.courier import Courier, made_way
 from harness.delivery.payload import packed
+from harness.desk.held import END_GRACE, Held, Over, failed
 from harness.desk.left_out import left_out_text
 from harness.desk.line import Batch, Begin, Interrupt, Join, LetGo, Line, Order, Why
 from harness.desk.lookup import has_words, never_began, said_into, steer_in_time
 from harness.errors import THE_LOG, HarnessError
 from harness.inbound import ChatKind, InboundMessage, Relation
-from harness.layers import Layer
 from harness.lean_values import dataclass
 from harness.memory.daily import bare_reset
 from harness.settings.queue import DropPolicy, QueueRules
 from harness.store.admitted import Ending, Inbound, Outbound
 from harness.store.deliveries import Deliveries
+from harness.tasks import unbroken
 from harness.timing import Clock, Timer
 from harness.turns import (
     EndedBy,
     Failure,
-    Finished,
     Outcome,
     RunningTurn,
     Steered,
@@ -107,7 +108,7 @@ class Work(Generic[AnyTurn]):
         self.deliveries = deliveries
         self.courier = courier
         self.clock = clock
-        self.tell = tell
+        self.tell = unbroken(tell)
         self.listen = listen
         self.closing = False
         """Whether nothing is begun any more; what waits is for the next start."""
@@ -131,29 +132,6 @@ class Work(Generic[AnyTurn]):
                 self._rested()
 
 
-class Over:
-    """A turn that is over, or that no harness ever had."""
-
-    def __init__(self, result: TurnResult) -> None:
-        self._result = result
-
-    async def events(self) -> AsyncIterator[TurnEvent]:
-        """See `RunningTurn`."""
-        yield Finished(self._result)
-
-    async def result(self) -> TurnResult:
-        """See `RunningTurn`."""
-        return self._result
-
-    async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
-        """See `RunningTurn`."""
-
-    async def steer(self, words: tuple[Layer, ...], key: str) -> Steered:
-        """See `RunningTurn`."""
-        del words, key
-        return Steered.OVER
-
-
 class AtWork:
     """The turn that a conversation is at, from before it is gathered."""
 
@@ -162,7 +140,7 @@ class AtWork:
         """The message that it is named after."""
         self.senders = {each.message.sender.id for each in batch.messages}
         """Whom it answers."""
-        self.turn: RunningTurn | None = None
+        self.turn: Held | Over | None = None
         self.result: TurnResult | None = None
         """How that ended."""
         self.known = anyio.Event()
@@ -173,6 +151,8 @@ class AtWork:
         """Who wants its end."""
         self.in_order = anyio.Lock()
         """What joins it is said to it in its order."""
+        self.limit: Timer | None = None
+        """When it is given up, once somebody wants its end."""
 
 
 class Talk(Generic[AnyTurn]):
@@ -310,7 +290,18 @@ class Talk(Generic[AnyTurn]):
         if at.turn is None:
             at.scope.cancel()
         else:
-            self._work.spawn(at.turn.interrupt, at.ends)
+            self._interrupt(at, at.turn, at.ends)
+
+    def _interrupt(self, at: AtWork, turn: Held | Over, by: EndedBy) -> None:
+        self._work.spawn(turn.interrupt, by)
+        if isinstance(turn, Held) and at.limit is None and at.result is None:
+            clock = self._work.clock
+            at.limit = clock.call_at(clock.time() + END_GRACE, partial(self._give_up, at, turn, by))
+
+    def _give_up(self, at: AtWork, turn: Held, by: EndedBy) -> None:
+        where = f"{at.lead.inbound.channel} {at.lead.inbound.chat}"
+        self._work.tell(f"A turn of {where} goes on though it was to end; nobody waits for it any longer.")
+        turn.give_up(by)
 
     # one turn
 
@@ -326,25 +317,28 @@ class Talk(Generic[AnyTurn]):
                 approvals = self._work.approvals
                 asker = None if approvals is None else approvals.of(first)
                 turn = await self._work.agent.receive(first, *more, left_out=_left_out(batch), asker=asker)
-                at.turn = turn
+                at.turn = Held(turn)
                 heard = self._work.listen(first, turn)
         except HarnessError as error:
-            at.turn = at.turn or Over(_failed(str(error)))
+            at.turn = at.turn or Over(failed(str(error)))
         except Exception:
             logger.exception("the turn for %s could not be begun", at.lead.key)
-            at.turn = at.turn or Over(_failed(f"The gateway had an internal error; {THE_LOG}."))
+            at.turn = at.turn or Over(failed(f"The gateway had an internal error; {THE_LOG}."))
         if at.turn is None:
             at.turn = Over(TurnResult(Outcome.INTERRUPTED, "", ended_by=at.ends or EndedBy.PERSON))
         elif at.ends is not None:
-            self._work.spawn(at.turn.interrupt, at.ends)
+            self._interrupt(at, at.turn, at.ends)
         at.known.set()
         self._work.spawn(self._carry, at.turn, at.lead, heard)
+        at.result = await at.turn.result()
+        if at.limit is not None:
+            at.limit.cancel()
+        back: Batch[Letter] | None = None
         try:
-            at.result = await at.turn.result()
-        except Exception:
-            logger.exception("the turn for %s has no result", at.lead.key)
-        back = batch if await self._is_owed(at, batch) else None
-        if back is None and at.result is not None and never_began(at.result):
+            back = batch if await self._is_owed(at, batch) else None
+        except Exception:  # whatever it is, the conversation goes on
+            logger.exception("whether %s is owed an answer is not known", at.lead.key)
+        if back is None and never_began(at.result):
             for each in batch.messages:
                 self._work.unheard.give_back(each.message)
         self._at = None
@@ -361,7 +355,15 @@ class Talk(Generic[AnyTurn]):
         await keep(deliveries.give_back([each.key for each in batch.messages]))
         return True
 
-    async def _carry(self, turn: RunningTurn, lead: Letter, heard: Heard | None) -> None:
+    async def _carry(self, turn: Held | Over, lead: Letter, heard: Heard | None) -> None:
+        if isinstance(turn, Held):
+            with turn.within():
+                await self._bring(turn, lead, heard)
+                return
+            turn, heard = Over(await turn.result()), None
+        await self._bring(turn, lead, heard)
+
+    async def _bring(self, turn: RunningTurn, lead: Letter, heard: Heard | None) -> None:
         # In a group silence is usual, and what was shown would have to be taken back.
         show = lead.message.chat.kind is ChatKind.DIRECT
         try:
@@ -442,7 +444,3 @@ async def _goes_down(turn: RunningTurn | None) -> bool:
 
 def _left_out(batch: Batch[Letter]) -> str:
     return left_out_text([each.message.message for each in batch.left_out], batch.left_out_count)
-
-
-def _failed(error: str) -> TurnResult:
-    return TurnResult(Outcome.FAILED, "", error=error, failure=Failure.OTHER)

@@ -195,8 +195,10 @@ def _by_tool(result: TurnResult, sent: Sequence[Sent]) -> Silent:
 
 def _last(result: TurnResult, answer: Directed, text: str, trigger: Trigger) -> Reply:
     """What the chat is told after the answers that stood before, and what is told of the last one is `text`."""
-    if answer.text.strip() and not text.strip():
-        return Silent()
+    if not text.strip():
+        text = ""  # of spaces alone no message can be made
+        if answer.text.strip():
+            return Silent()
     if result.outcome is Outcome.INTERRUPTED and result.ended_by in _UNSPOKEN:
         return Silent(chosen=False)
     if not text and _ended_itself(result) and any(each.final for each in result.evidence.sent):

@@ -79,6 +79,7 @@ _SETTLED_WITH: Final = (
 )
 _GIVE_BACK: Final = (
     "UPDATE deliveries SET state = 'admitted', lead = key, steered = 0, owner = ? WHERE key = ? AND state = 'running'"
+    " AND owner != ?"
 )
 _NEVER: Final = (ValueError, TypeError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 """What a write fails with that no later try can make, by a value of a channel for instance: it holds up no other."""
@@ -209,12 +210,12 @@ class Deliveries:
 
         Args:
             keys: The messages.
-            anybody: Whoever takes them in next runs them, as if they had just come.
+            anybody: Whoever takes them in next runs them, as if they had just come; not those that this process is at.
 
         Raises:
             StoreError: It could not be kept; it is made up for.
         """
-        rows = [("" if anybody else self._owner, key) for key in keys]
+        rows = [("", key, self._owner) if anybody else (self._owner, key, "") for key in keys]
         await self._write(lambda connection: connection.executemany(_GIVE_BACK, rows))
 
     async def answer(

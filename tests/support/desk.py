@@ -231,6 +231,7 @@ async def house(
     random_bytes: Callable[[int], bytes] = os.urandom,
     now: Callable[[], float] = time.time,
     secrets: tuple[str, ...] = (),
+    told: list[str] | None = None,
 ) -> AsyncGenerator[House]:
     """A desk whose workspace and store are in a folder."""
     harness, by_hand = harness or PlayedHarness(), HandClock()
@@ -238,7 +239,7 @@ async def house(
     workspace.mkdir(exist_ok=True)
     settings = replace(plain_settings(workspace, "main"), queue=QueueSettings(rules=rules))
     agent = Agent(harness, Gatherer(settings, Habits(), now=lambda: SENT_AT), owners=owners)
-    outbox, told = outbox or RecordingOutbox(), list[str]()
+    outbox, told = outbox or RecordingOutbox(), list[str]() if told is None else told
     async with bindings_at(folder / "store.sqlite") as bindings:
         deliveries = Deliveries(bindings.database)
         courier = Courier(deliveries, outbox, media=MediaRules(workspace=str(workspace)), tell=told.append)

@@ -1,6 +1,6 @@
 """A start makes up for what the process before it left open."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from harness.delivery.courier import Courier
 from harness.delivery.outbox import Abilities, NotSentError, Outgoing
 from harness.delivery.starting import MOST_LOOKS, open_deliveries, recover, recovering
 from harness.errors import StoreError
-from harness.store.admitted import Admission, Inbound, Outbound, Sending
+from harness.store.admitted import Admission, Inbound, Outbound, Sending, State
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
@@ -221,6 +221,44 @@ async def test_a_look_that_goes_wrong_is_made_again_and_holds_up_no_other_messag
     async with start(tmp_path) as now:
         seen = await open_deliveries(now.deliveries, Confused(), now=lambda: 1000.0)
         assert [(each.delivery.lead, each.is_pending) for each in seen] == [(A.key, True), (C.key, False)]
+
+
+async def test_a_result_that_cannot_be_told_is_one_sentence_and_keeps_back_no_other(tmp_path: Path) -> None:
+    def plan(lead: Inbound, result: TurnResult, taken: int) -> Mapping[int, str]:
+        if lead.key == A.key:
+            raise ZeroDivisionError
+        return {taken: result.text}
+
+    async with start(tmp_path) as before:
+        for message in (A, C):
+            await before.deliveries.admit(message, running=True)
+    backend = Backend({A.key: done("One."), C.key: done("Two.")})
+    async with start(tmp_path) as now:
+        courier = Courier(now.deliveries, now.outbox)
+        await recover(now.deliveries, courier, now.run, backend, now=lambda: 1000.0, plan=plan)
+        assert [now.outbox.texts(each) for each in ("7", "8")] == [[BROKE_OFF], ["Two."]]
+        assert await now.deliveries.open() == []
+
+
+async def test_a_message_that_comes_again_while_a_start_looks_is_run_once_by_the_next_start_too(tmp_path: Path) -> None:
+    class Slow(Backend):
+        async def reconcile(
+            self, session_key: str, message_key: str, *, conversation: str = "", steered: tuple[str, ...] = ()
+        ) -> Looked:
+            assert await now.deliveries.admit(A, running=True) is Admission.NEW  # the channel brings it again
+            return await super().reconcile(session_key, message_key, conversation=conversation, steered=steered)
+
+    async def run(message: Inbound) -> None:
+        assert await now.deliveries.admit(message) is Admission.OPEN
+
+    async with start(tmp_path) as before:
+        await before.deliveries.admit(A)
+        await before.deliveries.admit(C, running=True)
+    async with start(tmp_path) as now:
+        courier = Courier(now.deliveries, now.outbox)
+        await recover(now.deliveries, courier, run, Slow({C.key: Fate.RUNNING}), now=lambda: 1000.0)
+        found = {each.lead: (each.state, each.ours) for each in await now.deliveries.open()}
+    assert found == {A.key: (State.RUNNING, True), C.key: (State.RUNNING, False)}
 
 
 async def test_many_turns_are_asked_of_together_and_advised_on_in_their_order(tmp_path: Path) -> None:

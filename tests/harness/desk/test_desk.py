@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from harness.delivery.advice import BROKE_OFF, Fate, Found, Looked
 from harness.delivery.outbox import Outgoing
 from harness.desk.desk import Receipt, Stopped
+from harness.desk.held import END_GRACE, UNENDING
 from harness.desk.lookup import STEER_GRACE
 from harness.desk.talk import NOT_KNOWN, TOO_MANY
 from harness.errors import StoreError, WorkspaceError
@@ -814,6 +815,140 @@ async def test_that_the_store_takes_no_messages_in_is_told_once_until_it_does_ag
             await at.desk.receive(message(f"{outage}9"))
         await at.desk.stop(CONVERSATION)
         await at.settled()
+
+
+# backends that break their word
+
+
+class Unending(PlayedTurn):
+    """A turn that never tells its end, and whose interrupt never returns."""
+
+    async def result(self) -> TurnResult:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
+        self.interrupts.append(by)
+        await anyio.sleep_forever()
+
+
+class Broken(PlayedTurn):
+    """A turn whose result cannot be had."""
+
+    async def result(self) -> TurnResult:
+        await self.buffer.wait()
+        raise ZeroDivisionError
+
+
+class Faithless(PlayedHarness):
+    """A backend of which only the first turn is another one."""
+
+    def __init__(self, first: type[PlayedTurn], *, silent: bool = False) -> None:
+        super().__init__(silent=silent)
+        self.first = first
+
+    def start(self, request: TurnRequest) -> PlayedTurn:
+        turn = super().start(request)
+        if len(self.turns) == 1:
+            turn = self.turns[0] = self.first(request, takes=self.takes, silent=self.silent)
+        return turn
+
+
+@pytest.mark.parametrize("mode", [QueueMode.STEER, QueueMode.INTERRUPT])
+async def test_a_turn_that_never_ends_though_it_is_to_end_closes_no_chat(tmp_path: Path, mode: QueueMode) -> None:
+    async with house(tmp_path, QueueRules(mode=mode), harness=Faithless(Unending)) as at:
+        await at.desk.receive(message(1))
+        first = await at.begun(1)
+        if mode is QueueMode.STEER:
+            await at.desk.receive(message(2, "/stop"))
+        await at.desk.receive(message(3))
+        await until(lambda: first.interrupts != [] and bool(at.clock.pending))
+        assert len(at.turns) == 1
+        at.clock.advance(END_GRACE)
+        second = await at.begun(2)
+        assert second.said == ["message 3"]
+        second.end("third")
+        await at.settled()
+        texts = at.outbox.texts()
+        assert texts[-1] == "third"
+        assert (texts[0] == "Stopped.") is (mode is QueueMode.STEER)
+        assert (UNENDING in texts[0]) is (mode is QueueMode.INTERRUPT)
+        assert at.told == ["A turn of telegram 7 goes on though it was to end; nobody waits for it any longer."]
+        assert await at.states() == {}
+
+
+async def test_a_turn_whose_result_cannot_be_had_is_one_sentence_and_holds_up_no_words(tmp_path: Path) -> None:
+    async with house(tmp_path, harness=Faithless(Broken, silent=True)) as at:
+        await at.desk.receive(message(1, group=True))
+        first = await at.begun(1)
+        await at.desk.receive(message(2, group=True))
+        at.clock.advance(QUIET)
+        await until(lambda: first.steered != [])
+        first.end("lost")
+        await until(lambda: at.outbox.texts() != [])
+        await at.desk.receive(message(3, group=True))
+        await until(lambda: bool(at.clock.pending))
+        at.clock.advance(STEER_GRACE)
+        (await at.begun(2)).end("third")
+        await at.settled()
+        assert len(at.outbox.texts()) == 3
+        assert at.outbox.texts()[-1] == "third"
+        assert any("internal error" in each for each in at.outbox.texts())
+        assert await at.states() == {}
+
+
+@pytest.mark.parametrize("fails", [True, False])
+async def test_a_stop_is_told_whatever_becomes_of_what_the_desk_did_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    async def stop(*_: object) -> int:
+        if fails:
+            raise ZeroDivisionError
+        await anyio.sleep_forever()
+        return 0
+
+    monkeypatch.setattr(PlayedHarness, "stop", stop)
+    monkeypatch.setattr("harness.desk.desk.END_GRACE", 0.01)
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1, "/stop"))
+        await at.settled()
+        assert at.outbox.texts() == ["There is nothing to stop."]
+        assert await at.states() == {}
+
+
+async def test_whoever_cannot_be_told_costs_no_chat_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Deaf(list[str]):
+        def append(self, text: str, /) -> Never:
+            raise BrokenPipeError
+
+    async def fail(*_: object, **__: object) -> Never:
+        raise StoreError("The disk is full.")
+
+    async with house(tmp_path, QueueRules(mode=QueueMode.FOLLOWUP), told=Deaf()) as at:
+        for number in (1, 2):
+            await at.desk.receive(message(number))
+        first = await at.begun(1)
+        with monkeypatch.context() as patched:
+            patched.setattr("harness.store.deliveries.Deliveries.begin", fail)
+            first.end("first")
+            (await at.begun(2)).end("second")
+            await at.settled()
+        assert at.outbox.texts() == ["first", "second"]
+
+
+async def test_a_summary_that_breaks_is_told_to_whoever_asked_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> Never:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("harness.agent.Agent.compact", fail)
+    async with house(tmp_path) as at:
+        await at.desk.receive(message(1, "/compact"))
+        await at.settled()
+        (text,) = at.outbox.texts()
+        assert "internal error" in text
+        assert await at.states() == {}
 
 
 # how messages are queued

@@ -104,3 +104,11 @@ def test_an_answer_that_was_whole_before_further_words_came_in_is_told_in_any_ca
 )
 def test_what_only_looks_is_no_deed(evidence: Evidence, expected: bool) -> None:
     assert acted(evidence) is expected
+
+
+@pytest.mark.parametrize("blank", [" ", "\n\n", "\u00a0"])
+def test_an_answer_of_spaces_alone_is_told_as_none(blank: str) -> None:
+    reply = decide(TurnResult(Outcome.ANSWERED, blank))
+    assert reply == decide(TurnResult(Outcome.EMPTY, ""))
+    assert isinstance(reply, Say)
+    assert reply.notice

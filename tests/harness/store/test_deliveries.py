@@ -219,9 +219,13 @@ async def test_a_message_that_is_given_back_waits_again(tmp_path: Path) -> None:
             await store.admit(message)
             await store.begin([message.key], A.key)
         await store.give_back([A.key])
+        await store.give_back([B.key], anybody=True)  # this process is at it
+        begun = [(each.lead, each.state, each.ours) for each in await store.open()]
+        assert begun == [(A.key, State.ADMITTED, True)]
+    async with ledger(tmp_path) as store:
         await store.give_back([B.key], anybody=True)
-        assert await store.open() == [waiting(A, ours=True), waiting(B)]
-        assert [await store.admit(A), await store.admit(B)] == [Admission.OPEN, Admission.NEW]
+        assert await store.open() == [waiting(A), waiting(B)]
+        assert [await store.admit(A), await store.admit(B)] == [Admission.NEW, Admission.NEW]
 
 
 async def test_the_channels_id_of_a_preview_stays_when_its_answer_is_known(tmp_path: Path) -> None:
