@@ -1,4 +1,4 @@
-"""Turns whose server went away in the middle: what became of each is looked up on the next one, then it ends.
+"""Turns whose server went away as they began, or in the middle: the next one is asked what became of each.
 
 Between the loss and that answer nobody knows how such a turn ends, and its conversation waits. A server that somebody
 else runs lives on, and goes on with its turns: one that has ended here, or that nobody can follow, is interrupted.
@@ -7,11 +7,19 @@ else runs lives on, and goes on with its turns: one that has ended here, or that
 import logging
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 
-from codex_bridge.errors import CodexError, ConnectError, RpcError, TransportError, cause_of, last_words_of
+from codex_bridge.errors import (
+    CodexError,
+    ConnectError,
+    ConnectionLostError,
+    RpcError,
+    TransportError,
+    cause_of,
+    last_words_of,
+)
 from codex_bridge.failures import call_failure, told, trouble_of
 from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.servers import Connection, Servers
@@ -23,6 +31,9 @@ from harness.turns import EndedBy, TurnEvent
 
 LOOK_UP_WITHIN: Final = 10.0
 """Seconds for another server and its word on every turn that was lost; measured are 0.2."""
+
+if TYPE_CHECKING:
+    from codex_bridge.reconcile import Trace
 
 logger = logging.getLogger("codex_bridge")
 Begin: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
@@ -84,6 +95,38 @@ class Losses:
                 open_ones.append((turn, ledger))
         if open_ones:
             self._begin(partial(self._look_up, open_ones, error))
+
+    async def of_start(
+        self, turn: CodexTurn, thread_id: str, connection: Connection, error: ConnectionLostError
+    ) -> "Trace":
+        """What became of a turn whose server was lost while it was begun, whether the server had it or not.
+
+        Args:
+            turn: The turn.
+            thread_id: Its thread.
+            connection: The server that is lost.
+            error: How it was lost.
+
+        Raises:
+            CodexError: No server tells, so nothing may be sent again.
+        """
+        from codex_bridge.reconcile import ABSENT, Fate, trace  # few servers are lost
+
+        if turn.compacts:
+            return ABSENT  # it says nothing; whether it was done is looked at before it is asked for again
+        elsewhere = connection.server.process is None
+        if elsewhere and turn.aside:
+            # Nothing is written down of its thread, so nobody tells whether the server, which lives on, has had it.
+            self.let_go(thread_id, "")
+            raise error
+        # A stop must not leave a turn to itself of which nobody knows yet that it runs.
+        with anyio.move_on_after(LOOK_UP_WITHIN if elsewhere else None, shield=elsewhere):
+            client = (await self._servers.get()).server.client
+            found = await trace(client, thread_id, turn.request.message_key)
+            if found.fate is Fate.RUNNING and found.turn is not None:
+                self.let_go(thread_id, found.turn.id)
+            return found
+        raise error
 
     def let_go(self, thread_id: str, turn_id: str) -> None:
         """Have a turn interrupted that is over here, where its server may go on with it.

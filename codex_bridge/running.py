@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 
@@ -27,7 +27,7 @@ from codex_bridge.held import (
 )
 from codex_bridge.lanes import LANE_OF, Lane
 from codex_bridge.ledger import State, TurnLedger
-from codex_bridge.losses import LOOK_UP_WITHIN, Losses
+from codex_bridge.losses import Losses
 from codex_bridge.opening import BUSY_PAUSE
 from codex_bridge.params import ThreadSettings, now_said, saved_by_revert, turn_start, without_words
 from codex_bridge.replays import Pending, Step
@@ -49,8 +49,6 @@ ADOPTION_DEADLINE: Final = 2.0
 """Seconds to wait for turn/started when its answer is lost; on the wire they are a millisecond apart."""
 IN_SUMMARY: Final = "turn_kind: Compact"
 """Words by which the server refuses a turn while it summarises the thread (measured on both versions)."""
-if TYPE_CHECKING:
-    from codex_bridge.reconcile import Trace
 
 logger = logging.getLogger("codex_bridge")
 
@@ -196,7 +194,9 @@ class Running:
             if trouble_of(error) is not Trouble.CONNECTION:
                 raise
             await self._suspect(turn, connection)
-            found = await self._trace(turn, thread, connection, error)
+            thread_id = thread.opened.thread.id
+            self._at_work.turns.pop(thread_id, None)
+            found = await self._losses.of_start(turn, thread_id, connection, error)
             ledger = turn.ledger
             if found.turn is not None and ledger is not None:
                 self._on_known(turn, ledger, ledger.recall(found.turn))
@@ -229,34 +229,6 @@ class Running:
             before = thread.holds
             await self._begin(connection, thread, turn)
         return thread, before
-
-    async def _trace(
-        self, turn: CodexTurn, thread: OpenThread, connection: Connection, error: ConnectionLostError
-    ) -> "Trace":
-        """What became of a turn whose server was lost while it was begun.
-
-        Raises:
-            CodexError: No server tells, so nothing may be sent again.
-        """
-        from codex_bridge.reconcile import ABSENT, Fate, trace  # few servers are lost
-
-        thread_id = thread.opened.thread.id
-        self._at_work.turns.pop(thread_id, None)
-        if turn.compacts:
-            return ABSENT  # it says nothing; whether it was done is looked at before it is asked for again
-        elsewhere = connection.server.process is None
-        if elsewhere and turn.aside:
-            # Nothing is written down of its thread, so nobody tells whether the server, which lives on, has had it.
-            self._losses.let_go(thread_id, "")
-            raise error
-        # A stop must not leave a turn to itself of which nobody knows yet that it runs.
-        with anyio.move_on_after(LOOK_UP_WITHIN if elsewhere else None, shield=elsewhere):
-            client = (await self._servers.get()).server.client
-            found = await trace(client, thread_id, turn.request.message_key)
-            if found.fate is Fate.RUNNING and found.turn is not None:
-                self._losses.let_go(thread_id, found.turn.id)
-            return found
-        raise error
 
     async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
         """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try.
