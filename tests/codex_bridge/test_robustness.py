@@ -51,8 +51,8 @@ async def test_a_turn_streams_its_answer_and_counts_its_tokens(tmp_path: Path) -
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("codex_bridge.running.START_DEADLINE", 0.2)
-    monkeypatch.setattr("codex_bridge.running.ADOPTION_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.starting.START_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.starting.ADOPTION_DEADLINE", 0.2)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -126,7 +126,7 @@ async def test_a_turn_that_goes_on_is_followed_though_nothing_confirms_that_it_d
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would run on, and the next message would join it."""
-    monkeypatch.setattr("codex_bridge.running.START_DEADLINE", 0.2)
+    monkeypatch.setattr("codex_bridge.starting.START_DEADLINE", 0.2)
     async with harness_on_fake(tmp_path) as harness:
         turn = await stalled(harness)
         assert await turn.steer(more("unconfirmed to the first"), "key-2") is Steered.TAKEN
