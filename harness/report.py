@@ -102,6 +102,8 @@ class PromptReport:
     """Which files were cut and which are near a limit (prompt-builder 7.10)."""
     notices: tuple[str, ...]
     """What a person should know, one sentence each."""
+    tools_left_out: tuple[str, ...] = ()
+    """Tools that the backend does not take, with who brings them and why: one sentence each."""
 
     @property
     def units(self) -> int:
@@ -143,6 +145,7 @@ class PromptReport:
             "leftOut": [asdict(line) for line in self.left_out],
             **self.inventory.as_data(),
             "skillsLeftOut": list(self.skills_left_out),
+            "toolsLeftOut": list(self.tools_left_out),
             "truncation": dict(self.truncation),
             "notices": list(self.notices),
         }  # fmt: skip
@@ -161,6 +164,7 @@ def report_of(
     lanes: Mapping[LayerName, str],
     tools: Sequence[ToolLine] = (),
     tool_list: str = "",
+    tools_left_out: Sequence[str] = (),
 ) -> PromptReport:
     """Make the report of a turn.
 
@@ -171,6 +175,7 @@ def report_of(
         lanes: The backend's field for each layer.
         tools: What the model is offered.
         tool_list: The text that lists them.
+        tools_left_out: What is told of tools that the backend does not take.
     """
     composition = gathered.composition
     injected = [Injected(layer.source, layer.units) for layer in composition.layers if layer.name in FILES]
@@ -210,6 +215,7 @@ def report_of(
         skills_left_out=catalogue.dropped,
         truncation=_truncation(gathered, analysis),
         notices=tuple(notices),
+        tools_left_out=tuple(tools_left_out),
     )
 
 

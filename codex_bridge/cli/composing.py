@@ -33,7 +33,7 @@ from harness.session_status import Picked, StatusSource
 from harness.settings.agent import AgentSettings
 from harness.standard_tools import StandardTools, standard_names
 from harness.toolbox import Toolbox, ToolTurn, Without
-from harness.tools import Tool
+from harness.tools import Tool, name_of
 
 TOOLS: Final = (*CORE, "memory_search", "memory_get")
 """What a gateway offers every agent when nobody says otherwise."""
@@ -140,6 +140,8 @@ async def on_codex(look: Look) -> OnCodex:
     gathered = await Gatherer(settings, HABITS).gather(cause.situation(box.names))
     tools = _on_this_turn(box, gathered)
     offered = registered(tools, direct=look.threads.direct_tools, exclude=look.threads.without_tools)
+    # Of several that have the same name the first one is registered.
+    kept = {(tool.namespace, tool.name): tool for tool in reversed(tools) if name_of(tool) in offered.names}
     copied = not look.threads.reads_rules or must_be_copied(settings.workspace, gathered.composition)
     apart = cause.light or cause.isolated
     standing = Standing(offered.names, look.threads.subagents)
@@ -153,8 +155,9 @@ async def on_codex(look: Look) -> OnCodex:
         _circumstances(look, cause, sandbox=look.threads.sandbox),
         workspace=str(settings.workspace),
         lanes=lanes,
-        tools=tool_lines(tool for tool in tools if tool.name in offered.names),
+        tools=tool_lines(kept.values()),
         tool_list=manifest.text if manifest else "",
+        tools_left_out=offered.problems,
     )
     return OnCodex(gathered, lane_plan, report)
 

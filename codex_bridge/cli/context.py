@@ -116,7 +116,7 @@ def _heading(out: Console, report: PromptReport, account: PromptAccount | None) 
             "project context"
         )
         out.print(f"Above the cache boundary: {sized(account.stable_units)}, sha256 {account.stable_digest[:16]}")
-    for notice in report.notices:
+    for notice in (*report.notices, *report.tools_left_out):
         out.print(Text(f"! {notice}", style="yellow"))
 
 

@@ -87,6 +87,7 @@ def examine(found: Configured) -> list[Check]:
         *checks,
         Check("workspace", sound=True, text=f"{settings.workspace}, {report.units:,} units in the next turn."),
         *_files(report),
+        *(Check("tools", sound=False, text=text) for text in report.tools_left_out),
         _memory(settings),
         *_excerpts(settings),
         *_heartbeat(settings),

@@ -124,6 +124,7 @@ def look(found: Configured, codex: Path | None, codex_home: str | None) -> Statu
     try:
         check_folder(settings.workspace)
         upcoming = anyio.run(on_codex, next_look).report
+        problems += upcoming.tools_left_out
         if runs_elsewhere(settings.models):
             system_prompt = anyio.run(embedded, next_look).account
     except WorkspaceError as error:

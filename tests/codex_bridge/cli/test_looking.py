@@ -15,6 +15,7 @@ from codex_bridge.cli.treemap import Tile, tiles
 from codex_bridge.lanes import Lane
 from harness.report import LayerLine
 from harness.workspace.reads import Refusal
+from tests.support.odd_tools import LEFT_OUT, OFFERED, Box
 
 UNCLEAR = "is in, but its requirements could not be read: see what is wrong with it"
 CONFIG = """{
@@ -228,6 +229,21 @@ def test_a_long_reason_costs_no_column(place: Path, monkeypatch: pytest.MonkeyPa
     shown = run(place, "skills", "list")
     assert ["needy", "out"] in [line.split()[:2] for line in shown.splitlines()]
     assert all(each in shown for each in bins)
+
+
+def test_a_tool_that_codex_does_not_take_is_named_with_its_owner_and_the_reason_wherever_somebody_looks(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T11."""
+    monkeypatch.setattr("codex_bridge.cli.composing.own_tools", lambda *_: Box(*OFFERED))
+    checks = data(place, "doctor", "--json", code=1)
+    assert [check["text"] for check in checks if check["part"] == "tools" and not check["ok"]] == LEFT_OUT
+    report = data(place, "context", "json")
+    offered = ["grid", "look", "message", "notes", "read_all", "web_search"]
+    assert (report["toolsLeftOut"], [each["name"] for each in report["tools"]["entries"]]) == (LEFT_OUT, offered)
+    shown = " ".join(run(place, "context", "list").split())
+    assert [sentence for sentence in LEFT_OUT if f"! {sentence}" not in shown] == []
+    assert [text for text in data(place, "status", "--json")["problems"] if text in LEFT_OUT] == LEFT_OUT
 
 
 def test_doctor_names_a_workspace_that_is_not_there(place: Path) -> None:
