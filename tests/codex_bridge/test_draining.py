@@ -1,5 +1,8 @@
 """A gateway that shuts down: running turns get a little time, waiting ones are not begun, none is taken any more."""
 
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +12,13 @@ import pytest
 
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.turn import CodexTurn
+from harness.json_value import Json
 from harness.store.bindings import bindings_at
 from harness.tasks import beside
+from harness.tools import ToolResult
 from harness.turn_limit import TurnLimit
 from harness.turns import EndedBy, Failure, Outcome, TurnResult
+from tests.support.odd_tools import tool
 from tests.support.turns import first_delta, harness_on_fake, words
 
 CUT = (Outcome.FAILED, Failure.SHUTDOWN, EndedBy.SHUTDOWN, "The gateway is shutting down.")
@@ -97,6 +103,30 @@ async def test_a_block_that_fails_waits_for_nobody(tmp_path: Path) -> None:
             turns.append(await stalled(harness))
             raise RuntimeError("the outbox is gone")
     assert how(await turns[0].result()) == CUT
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_call_that_is_open_is_answered_with_a_failure_before_the_server_goes(
+    tmp_path: Path, fails: bool
+) -> None:
+    """H4."""
+    told, called = tmp_path / "told", anyio.Event()
+
+    async def endless(_: Mapping[str, Json]) -> ToolResult:
+        called.set()
+        await anyio.sleep_forever()
+        raise NotImplementedError
+
+    box = (replace(tool("message"), call=endless),)
+    with anyio.fail_after(5), pytest.raises(OSError, match="gone") if fails else nullcontext():
+        async with harness_on_fake(tmp_path) as harness:
+            turn = harness.start(replace(words(f"call {told}"), tools=box))
+            await called.wait()
+            if fails:
+                raise OSError("gone")
+    assert how(await turn.result()) == CUT
+    answer = json.loads(told.read_text("utf-8"))
+    assert answer == {"success": False, "contentItems": [{"type": "inputText", "text": "The turn is over."}]}
 
 
 async def test_a_turn_that_is_just_being_handed_over_is_cut_short_as_well(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Only for what the real one cannot be made to do; what it says has the form of ve
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, Requested, decode, encode
@@ -192,6 +193,14 @@ def _approval(turn: Running, words: str) -> Iterable[Step]:
     yield Ask("item/commandExecution/requestApproval", params)
 
 
+def _call(turn: Running, words: str) -> Iterable[Step]:
+    """The model calls a tool; whatever is answered is written to the file that the words name."""
+    del words
+    yield turn.began()
+    call: JsonObject = {"callId": "call_1", "namespace": None, "tool": "message", "arguments": {}}
+    yield Ask("item/tool/call", {"threadId": turn.thread, "turnId": turn.turn, **call})
+
+
 def _child_asks(turn: Running, words: str) -> Iterable[Step]:
     """A subagent asks for an approval."""
     child = Running("thr_child", "turn_child")
@@ -376,6 +385,7 @@ COURSES: Final[dict[str, Course]] = {
     "junk": _junk,
     "stray": _stray,
     "approval": _approval,
+    "call": _call,
     "child-asks": _child_asks,
     "stale-ask": _stale_ask,
     "twice": _twice,
@@ -411,6 +421,8 @@ class FakeCodex:
         """Threads that were unloaded, after a turn without a word or because nobody follows them."""
         self._goes_on = "echo and to what came in"
         """The course of a turn without words, which answers what came into the one before."""
+        self._told_in: Path | None = None
+        """Where the answer to the call of a tool is written down."""
         self.left: list[str] = []
         """Threads that nobody follows any more, in that order."""
 
@@ -442,11 +454,18 @@ class FakeCodex:
             case Requested():
                 yield Failure(-32600, f"Invalid request: unknown variant `{event.method}`")
             case Answered() | Refused():
-                turn = self._asking.pop(0)
-                yield from turn.said(encode(event.result if isinstance(event, Answered) else event.message).decode())
-                yield turn.ended()
+                yield from self._answered(event)
             case _:
                 pass
+
+    def _answered(self, event: Answered | Refused) -> Iterable[Step]:
+        said = encode(event.result if isinstance(event, Answered) else event.message)
+        if self._told_in is not None:
+            self._told_in.write_bytes(said)
+            return
+        turn = self._asking.pop(0)
+        yield from turn.said(said.decode())
+        yield turn.ended()
 
     def _begin(self, request: Requested) -> Step:
         if words := _complaint(request):
@@ -489,6 +508,8 @@ class FakeCodex:
         if how == "deaf":
             return
         self._note(turn, course)
+        if course == "call":
+            self._told_in, self._running[turn.thread] = Path(words), turn
         if course == "left":
             words = " ".join(self.left) or "none"
         yield from self.courses[course](turn, words)
