@@ -588,7 +588,8 @@ class CodexHarness:
             retried=ledger.retried,
             outgrown=bool(turn.outgrown),
             own_thread=not (turn.aside or turn.compacts) and thread is not None,
-            fresh_is_less=thread is not None and thread.has_history,
+            # Pictures that were refused do not go into it.
+            fresh_is_less=thread is not None and (thread.has_history or result.failure is Failure.IMAGE),
         )
         return next_step(result, tried, self._now())
 

@@ -7,6 +7,7 @@ said (spec 5):
     -------------------------------------------------+----------------------------------------------------------------
     the conversation is too long, or its thread is   | FRESH: run again in a fresh thread that is told what was said
     of no use any more (`strain`)                    | before
+    the provider refuses a picture                   | the same, and the pictures of the turn itself stay out
     the provider is overloaded, or wants a slower    | LATER: run again in the same thread, from which the failed turn
     pace, and Codex did not try again by itself      | is taken out first, after the pause that the provider asks for
     a usage limit, and nobody said when it is lifted | LOOK: nothing is run again; the server is asked for that moment

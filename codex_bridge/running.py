@@ -27,7 +27,7 @@ from codex_bridge.turn import CodexTurn, SentRequest
 from codex_bridge.watching import Watching
 from codex_bridge.wire.requests import TURN_START, TurnStartParams
 from harness.store.bound import Holds
-from harness.turns import Notice, Outcome, TurnEvent, TurnResult
+from harness.turns import Failure, Notice, Outcome, TurnEvent, TurnResult
 
 IN_SUMMARY: Final = "turn_kind: Compact"
 """Words by which the server refuses a turn while it summarises the thread (measured on both versions)."""
@@ -132,6 +132,7 @@ class Running:
         if pending.step is Step.FRESH:
             # Its thread is of no use any more, so a fresh one gets it, and what fits of before.
             why, turn.outgrown = turn.outgrown, ""
+            turn.pictures_refused = pending.result.failure is Failure.IMAGE
             await self._threads.remembered.drop(connection, turn.key, why)
             turn.begin_anew()
             return await self._run_once(turn)

@@ -128,9 +128,12 @@ class Starting:
         )
         shown = params
         if turn.lanes.pictures:
-            from codex_bridge.pictures import with_pictures  # most messages bring none
+            from codex_bridge.pictures import with_pictures, without_pictures  # most messages bring none
 
-            params, shown = await with_pictures(params, turn.lanes.pictures)
+            if turn.pictures_refused:
+                params = shown = without_pictures(params)
+            else:
+                params, shown = await with_pictures(params, turn.lanes.pictures)
         _tell_detours(turn, thread, model)
         _tell_override(turn, thread)
         _tell_changes(turn, before, changed)

@@ -82,6 +82,8 @@ class CodexTurn:
         """Whether Codex has told, while it ran, that a summary took the place of what its thread held."""
         self.outgrown = ""
         """Why its conversation cannot go on in its thread after it; empty when it can."""
+        self.pictures_refused = False
+        """Whether the provider did not take its pictures; it is run once more without them."""
         self.tried_again = False
         """Whether it was run once more by itself; that is done one time at most."""
         self.pending: Pending | None = None

@@ -100,7 +100,7 @@ class Agent(Generic[TurnT]):
         audience = self.audience(first)
         words = self._words(first, audience)
         situation = self._situation(Trigger.CHAT, audience, words, self.conversation(first))
-        if (quotes := _quotes(first)) is not None:
+        if (quotes := self._quotes(first)) is not None:
             situation = replace(situation, quotes=quotes)
         settings, kind = self.gatherer.settings, first.chat.kind
         if kind is ChatKind.GROUP or wanted_delivery(settings.replies, kind) is Delivery.TOOL_ONLY:
@@ -112,12 +112,20 @@ class Agent(Generic[TurnT]):
         if audience is Audience.GROUP:
             situation = replace(situation, senders=tuple(each.sender for each in messages))
         if more:
-            said = [(_quotes(each), self._words(each, audience)) for each in more]
+            said = [(self._quotes(each), self._words(each, audience)) for each in more]
             situation = replace(situation, more=tuple(layer for each in said for layer in each if layer is not None))
         if left_out:
             layer = Layer(LayerName.LEFT_OUT, f"before {first.key}", Lifetime.INPUT, Trust.OUTSIDER, left_out)
             situation = replace(situation, left_out=layer)
         return situation
+
+    def _quotes(self, message: InboundMessage) -> Layer | None:
+        if not message.quoted and not message.attachments and not message.edited:
+            return None
+        from harness.quotes import quotes_of  # most messages bring nothing along
+
+        gatherer = self.gatherer
+        return quotes_of(message, gatherer.settings.media_bytes, in_reach=gatherer.habits.shares_files)
 
     def _words(self, message: InboundMessage, audience: Audience) -> Layer:
         # In a group whoever is not known as the owner is somebody else.
@@ -131,7 +139,7 @@ class Agent(Generic[TurnT]):
         if message.attachments:
             from harness.attached import pictures_of  # most messages bring no files
 
-            if pictures := pictures_of(message.attachments, own=owner):
+            if pictures := pictures_of(message.attachments, self.gatherer.settings.media_bytes, own=owner):
                 words = replace(words, pictures=pictures)
         return words
 
@@ -303,14 +311,6 @@ class Agent(Generic[TurnT]):
             zone=settings.time.timezone,
         )
         return request, responder
-
-
-def _quotes(message: InboundMessage) -> Layer | None:
-    if not message.quoted and not message.attachments and not message.edited:
-        return None
-    from harness.quotes import quotes_of  # most messages bring nothing along
-
-    return quotes_of(message)
 
 
 def _chat(message: InboundMessage) -> OwnChat:

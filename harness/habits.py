@@ -20,5 +20,7 @@ class Habits:
     """What is known of a group is a layer of its turns; other backends have a section for it in their prompt."""
     keeps_what_it_was_told: bool = False
     """It says to the model what is new, and that alone: a turn that leaves something out takes it back."""
+    shares_files: bool = True
+    """Its commands run on the gateway's machine, where the files of messages are."""
     marks_missing_files: bool = True
     """A short marker stands in the place of a file that is not there."""

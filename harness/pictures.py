@@ -1,48 +1,112 @@
 """Whether some bytes are a picture that a model can be shown, and of which type.
 
-Pure. A picture that a provider cannot read stays in a conversation and fails each of its later turns, so what is no
-whole picture is found out before.
+Pure but for `picture_file`, which looks at both ends of a file. A picture that a provider cannot read stays in a
+conversation and fails each of its later turns, so what is no whole picture is found out before.
 """
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
+from harness.lean_values import dataclass
+
 MOST_PICTURE_BYTES: Final = 5_000_000
-"""How large one picture may be; our choice, the least that a large provider states."""
+"""How large one picture of a tool may be; our choice, the least that a large provider states."""
+NOT_WHOLE: Final = "it is no whole PNG, JPEG, GIF or WebP picture"
+_START: Final = 16
+_END: Final = 65_536
+"""Bytes at the end in which a JPEG file ends; some programs write something behind the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFile:
+    """What a file is as a picture."""
+
+    media_type: str = ""
+    """Empty for what cannot be shown."""
+    problem: str = ""
+    """Why it cannot be, as the end of a sentence; empty when it can."""
 
 
 def picture_type(data: bytes) -> str:
     """Return the media type of a picture by its bytes; empty for what is none, or was cut short."""
-    return next((kind for kind, is_whole in _KINDS.items() if is_whole(data)), "")
+    return _type_of(data[:_START], data[-_END:], len(data))
 
 
-def picture_problem(data: bytes) -> str:
+def picture_begun(start: bytes) -> str:
+    """Return the media type that the first 12 bytes of a picture tell, whole or not; empty for what is none."""
+    if start.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if start.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if start.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    return "image/webp" if start[:4] == b"RIFF" and start[8:12] == b"WEBP" else ""
+
+
+def picture_problem(data: bytes, most: int = MOST_PICTURE_BYTES) -> str:
     """Say why a model cannot be shown these bytes, as the end of a sentence; empty when it can."""
-    if len(data) > MOST_PICTURE_BYTES:
-        return f"it has {len(data):,} bytes, and at most {MOST_PICTURE_BYTES:,} are shown"
-    return "" if picture_type(data) else "it is no whole PNG, JPEG, GIF or WebP picture"
+    return _too_large(len(data), most) or ("" if picture_type(data) else NOT_WHOLE)
 
 
-def _is_png(data: bytes) -> bool:
-    return data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR" and data[-8:-4] == b"IEND"
+def picture_file(path: str, most: int) -> PictureFile:
+    """Look at a file.
+
+    Args:
+        path: Where it is, from the root of this machine.
+        most: How many bytes it may have.
+    """
+    try:
+        place = Path(path)
+        about = place.stat()
+        if not S_ISREG(about.st_mode):
+            return PictureFile(problem="it is no regular file")
+        if problem := _too_large(about.st_size, most):
+            return PictureFile(problem=problem)
+        with place.open("rb") as file:
+            start = file.read(_START)
+            file.seek(-min(_END, about.st_size), os.SEEK_END)
+            kind = _type_of(start, file.read(_END), about.st_size)
+    except (OSError, ValueError) as error:
+        return PictureFile(problem=f"it cannot be read ({getattr(error, 'strerror', None) or 'its path is none'})")
+    return PictureFile(kind, "" if kind else NOT_WHOLE)
 
 
-def _is_jpeg(data: bytes) -> bool:
-    return data[:3] == b"\xff\xd8\xff" and b"\xff\xd9" in data[-64:]
+def _too_large(size: int, most: int) -> str:
+    return f"it has {size:,} bytes, and at most {most:,} are shown" if size > most else ""
 
 
-def _is_gif(data: bytes) -> bool:
-    return data[:6] in (b"GIF87a", b"GIF89a") and data[-1:] == b"\x3b"
+def _type_of(start: bytes, end: bytes, size: int) -> str:
+    kind = picture_begun(start)
+    return kind if kind and _WHOLE[kind](start, end, size) else ""
 
 
-def _is_webp(data: bytes) -> bool:
-    size = int.from_bytes(data[4:8], "little")
-    return data[:4] == b"RIFF" and data[8:12] == b"WEBP" and len(data) in (size + 8, size + 9)
+def _is_whole_png(start: bytes, end: bytes, size: int) -> bool:
+    del size
+    return start[12:16] == b"IHDR" and end[-8:-4] == b"IEND"
 
 
-_KINDS: Final[Mapping[str, Callable[[bytes], bool]]] = {
-    "image/png": _is_png,
-    "image/jpeg": _is_jpeg,
-    "image/gif": _is_gif,
-    "image/webp": _is_webp,
+def _is_whole_jpeg(start: bytes, end: bytes, size: int) -> bool:
+    del start, size
+    return b"\xff\xd9" in end
+
+
+def _is_whole_gif(start: bytes, end: bytes, size: int) -> bool:
+    del start, size
+    return end[-1:] == b"\x3b"
+
+
+def _is_whole_webp(start: bytes, end: bytes, size: int) -> bool:
+    del end
+    told = int.from_bytes(start[4:8], "little")
+    return size in (told + 8, told + 9)
+
+
+_WHOLE: Final[Mapping[str, Callable[[bytes, bytes, int], bool]]] = {
+    "image/png": _is_whole_png,
+    "image/jpeg": _is_whole_jpeg,
+    "image/gif": _is_whole_gif,
+    "image/webp": _is_whole_webp,
 }

@@ -32,13 +32,19 @@ _LABELS: Final = {
 }
 
 
-def quotes_of(message: InboundMessage) -> Layer | None:
-    """The words of others and the files that a message brings along; None when there are none."""
+def quotes_of(message: InboundMessage, most_bytes: int, *, in_reach: bool = True) -> Layer | None:
+    """The words of others and the files that a message brings along; None when there are none.
+
+    Args:
+        message: The message.
+        most_bytes: How many bytes a picture that is shown may have.
+        in_reach: Whether the agent's commands run where the files are.
+    """
     parts = [EDITED] if message.edited else []
     if message.attachments:
         from harness.attached import files_text  # most messages bring no files
 
-        parts.append(files_text(message.attachments))
+        parts.append(files_text(message.attachments, most_bytes, in_reach=in_reach))
     parts.append(quotes_text(message.quoted))
     text = "\n\n".join(filter(None, parts))
     return Layer(LayerName.QUOTES, message.key, Lifetime.INPUT, Trust.OUTSIDER, text) if text else None

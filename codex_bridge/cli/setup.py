@@ -32,6 +32,7 @@ from harness.conversations import Conversations
 from harness.delivery.outbox import Outbox
 from harness.errors import HarnessError
 from harness.gather import Gatherer
+from harness.habits import Habits
 from harness.memory.index import MemoryIndex
 from harness.message_tool.tool import Messaging
 from harness.plain import in_workspace
@@ -197,6 +198,12 @@ def home_named(name: str | None, config: CodexConfig, agent: str, root: Path) ->
     return Home(path, owned=False)
 
 
+def habits_on(source: Source) -> Habits:
+    """What Codex does where it runs: on another machine its commands do not reach what the gateway fetched."""
+    elsewhere = isinstance(source, Remote) and source.workdir is not None
+    return replace(HABITS, shares_files=False) if elsewhere else HABITS
+
+
 def launch_of(
     config: CodexConfig,
     agent: str,
@@ -294,7 +301,7 @@ async def running(
         rest=Rest(codex_config.app_server.thread_idle_timeout_ms / 1000, codex_config.app_server.max_loaded_threads),
     )
     folder = private_dir(agent_dir(root, settings.id))
-    gatherer = Gatherer(settings, HABITS)
+    gatherer = Gatherer(settings, habits_on(launch))
     choice = model_choice(settings.models)
     if choice.problem and model is None:
         print(f"[{choice.problem}]", file=sys.stderr)

@@ -18,6 +18,8 @@ from harness.config.timezones import ENVELOPE_WORDS, is_zone_name, user_timezone
 from harness.config.tool_keys import SearchPlace, Tools, WebSearch
 from harness.config.workspace_rules import files_of, trimmed
 from harness.settings.agent import (
+    MEDIA_BYTES,
+    MOST_MEDIA_BYTES,
     AgentSettings,
     ChannelSettings,
     OverlaySettings,
@@ -62,6 +64,7 @@ def resolve_agent(
         repo_root=surroundings.path(repo_root) if repo_root else None,
         models=models_of(defaults, entry),
         turn_timeout_seconds=defaults.timeout_seconds,
+        media_bytes=_media_bytes(defaults.media_max_mb),
         max_concurrent=defaults.max_concurrent,
         files=files_of(values, entry),
         skills=skills_of(config, entry, surroundings, workspace),
@@ -87,6 +90,10 @@ def resolve_agent(
         approvals=_approvals(values),
         channels={name.strip().lower(): _channel(channel) for name, channel in sorted(values.channels.items())},
     )
+
+
+def _media_bytes(megabytes: float | None) -> int:
+    return MEDIA_BYTES if megabytes is None else min(int(megabytes * 1024 * 1024), MOST_MEDIA_BYTES)
 
 
 def _plan_tool(tools: Tools) -> bool | None:

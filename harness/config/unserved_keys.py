@@ -30,7 +30,6 @@ _COMPACTED: Final = (
 )
 _SUMMARISED: Final = "Codex summarises a conversation with the model that talks in it"
 _ENVELOPE: Final = "messages carry their time as the prompt shows it"
-_PICTURES: Final = "pictures do not reach the model"
 _COMMANDS: Final = (
     "Codex runs the commands; set plugins.entries.codex.config.appServer.approvalPolicy and sandbox, and remove it"
 )
@@ -46,7 +45,6 @@ UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
         "agents.defaults.envelopeTimezone": Unserved(_ENVELOPE),
         "agents.defaults.envelopeTimestamp": Unserved(_ENVELOPE),
         "agents.defaults.envelopeElapsed": Unserved(_ENVELOPE),
-        "agents.defaults.mediaMaxMb": Unserved(_PICTURES),
         "agents.defaults.imageGenerationModel": Unserved("pictures are made by the backend's own tool, if it has one"),
         **{
             f"{place}.silentReply.internal": Unserved(
@@ -55,14 +53,16 @@ UNSERVED: Final[Mapping[str, Unserved]] = MappingProxyType(
             for place in ("agents.defaults", "surfaces.*")
         },
         "auth.order": Unserved("the login of the agent's Codex home is used; see codex-bridge login"),
-        "messages.groupChat.unmentionedInbound": Unserved("the gateway's own code decides which messages come in"),
+        "messages.groupChat.unmentionedInbound": Unserved(
+            "a message of a group that calls nobody is kept, and told with the next one that calls the agent"
+        ),
         "models.providers.*.baseUrl": Unserved("the provider is the one that Codex is configured with"),
         "models.providers.*.agentRuntime.id": Unserved("every turn runs on Codex", harmless=("codex", "auto")),
         "tools.exec.ask": Unserved(_COMMANDS, harmless=("off", "on-miss"), refused=True),
         "tools.exec.security": Unserved(_COMMANDS, harmless=("full",), refused=True),
         "tools.exec.mode": Unserved(_COMMANDS, harmless=("full",), refused=True),
         "tools.exec.host": Unserved(_COMMANDS, harmless=("auto", "gateway"), refused=True),
-        "tools.media.image.timeoutSeconds": Unserved(_PICTURES),
+        "tools.media.image.timeoutSeconds": Unserved("the model sees pictures itself, and no tool describes them"),
         "tools.web.search.provider": Unserved(
             "the model's own provider searches the web", harmless=("openai", "codex")
         ),

@@ -91,7 +91,7 @@ def of_message(settings: AgentSettings, message: InboundMessage) -> Cause:
         words=words,
         chat=chat,
         sender=message.sender,
-        quotes=quotes_of(message),
+        quotes=quotes_of(message, settings.media_bytes),
         reset=bare_reset(message.text),
     )
 

@@ -178,11 +178,11 @@ def _strange(real: str) -> str:
     """Why what a turn made is not what its name says; empty when it is."""
     if not real.lower().endswith(_PICTURES):
         return ""
-    from harness.attached import picture_type
+    from harness.pictures import picture_begun
 
     try:
         with opened(real) as file:
-            return "" if picture_type(file.read(12)) else "its name is that of a picture, and what it holds is none"
+            return "" if picture_begun(file.read(12)) else "its name is that of a picture, and what it holds is none"
     except OSError as error:
         return f"it cannot be read ({error.strerror or 'unknown error'})"
 

@@ -6,7 +6,7 @@ Pure values. The numbers without a remark are those of prompt-builder 14; sizes 
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from harness.lean_values import dataclass
 from harness.settings.approvals import ApprovalSettings
@@ -104,6 +104,12 @@ class SearchSettings:
     """Any of country, region, city and timezone."""
 
 
+MEDIA_BYTES: Final = 6 * 1024 * 1024
+"""What `mediaMaxMb` of the original is by default (harness reference, 11)."""
+MOST_MEDIA_BYTES: Final = 16 * 1024 * 1024
+"""The most that is taken for it. Our choice: as text of a request it stays below what a server takes in one message."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSettings:
     """What is configured about the tools themselves."""
@@ -173,6 +179,8 @@ class AgentSettings:
     """None: found from the workspace."""
     models: ModelSettings = field(default_factory=ModelSettings)
     turn_timeout_seconds: float | None = None
+    media_bytes: int = MEDIA_BYTES
+    """How large a picture of a message may be that the model is shown."""
     max_concurrent: int = MOST_TURNS
     """Turns of the gateway at once, those of its other agents among them; see `harness.turn_order`."""
     files: FileSettings = field(default_factory=FileSettings)

@@ -40,11 +40,11 @@ def test_each_is_labelled_with_what_it_is_and_whose_it_is() -> None:
 
 
 def test_a_message_that_brings_nothing_along_has_no_such_layer() -> None:
-    assert quotes_of(MESSAGE) is None
-    assert quotes_of(replace(MESSAGE, quoted=(Quoted(Relation.ANSWERED, " "),))) is None
+    assert quotes_of(MESSAGE, 9) is None
+    assert quotes_of(replace(MESSAGE, quoted=(Quoted(Relation.ANSWERED, " "),)), 9) is None
     brought = replace(MESSAGE, quoted=(Quoted(Relation.ANSWERED, "At six."),))
     text = f"{INTRO}\n\nThe message answers this:\n> At six."
-    assert quotes_of(brought) == Layer(LayerName.QUOTES, MESSAGE.key, Lifetime.INPUT, Trust.OUTSIDER, text)
+    assert quotes_of(brought, 9) == Layer(LayerName.QUOTES, MESSAGE.key, Lifetime.INPUT, Trust.OUTSIDER, text)
 
 
 def test_where_there_is_no_room_for_all_the_oldest_of_what_was_said_before_goes_first() -> None:

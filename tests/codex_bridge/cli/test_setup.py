@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from codex_bridge.cli.setup import running
+from codex_bridge.cli.setup import habits_on, running
 from codex_bridge.config import LEAST_MESSAGE, CodexConfig
+from codex_bridge.lanes import HABITS
+from codex_bridge.sources import Remote
 from harness.plain import plain_settings
 from harness.turns import EndedBy, Outcome
 from tests.support.real import message
@@ -85,3 +87,10 @@ async def test_a_message_over_the_configured_ceiling_ends_the_turn_and_the_next_
         ),
         (Outcome.ANSWERED, 5, ""),
     ]
+
+
+def test_only_a_server_with_a_workspace_of_its_own_runs_where_the_files_of_messages_are_not() -> None:
+    """`appServer.remoteWorkspaceRoot`."""
+    here = Remote("ws://127.0.0.1:9")
+    assert habits_on(here) == HABITS
+    assert habits_on(replace(here, workdir="/srv/pell")) == replace(HABITS, shares_files=False)

@@ -116,6 +116,17 @@ FULL = """{
 }"""
 
 
+@pytest.mark.parametrize(
+    ("written", "most"),
+    [("", 6_291_456), ("mediaMaxMb: 2", 2_097_152), ("mediaMaxMb: 0.5", 524_288), ("mediaMaxMb: 500", 16_777_216)],
+)
+def test_a_picture_may_be_as_large_as_is_configured_within_what_a_request_holds(
+    machine: Surroundings, written: str, most: int
+) -> None:
+    config = read_config(f"{{agents: {{defaults: {{{written}}}}}}}", machine)
+    assert resolve_agent(config, "main", machine).media_bytes == most
+
+
 @pytest.mark.parametrize(("written", "most"), [("", 4), ("maxConcurrent: 1", 1), ("maxConcurrent: -2", 1)])
 def test_at_least_one_turn_runs_at_a_time(machine: Surroundings, written: str, most: int) -> None:
     config = read_config(f"{{agents: {{defaults: {{{written}}}}}}}", machine)

@@ -5,11 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from harness.agent import Agent
 from harness.approvals.said import UNKNOWN
 from harness.channels.unheard import CHANGED
+from harness.delivery.courier import Courier
 from harness.desk.desk import Receipt, open_desk
+from harness.gather import Gatherer
+from harness.habits import Habits
 from harness.inbound import InboundMessage
 from harness.layers import LayerName
+from harness.plain import plain_settings
+from harness.replies.media import MediaRules
 from harness.settings.queue import DropPolicy, QueueMode, QueueRules
 from harness.store.admitted import State
 from harness.turns import Failure, Outcome, Steered, TurnResult
@@ -256,8 +262,9 @@ async def test_a_button_of_an_ask_that_nobody_knows_never_reaches_the_agent(tmp_
 )
 async def test_a_handle_never_reaches_an_agent_that_asks_nobody(tmp_path: Path, said: InboundMessage) -> None:
     async with house(tmp_path) as at:
-        agent, deliveries, courier = at.desk._agent, at.deliveries, at.desk._courier
-        async with open_desk(agent, deliveries, courier, clock=at.clock, patience=0.0) as desk:
+        agent = Agent(at.harness, Gatherer(plain_settings(tmp_path / "workspace"), Habits()))
+        courier = Courier(at.deliveries, at.outbox, media=MediaRules(workspace=str(tmp_path)))
+        async with open_desk(agent, at.deliveries, courier, clock=at.clock, patience=0.0) as desk:
             assert [await desk.receive(said), await desk.receive(said)] == [Receipt.OBEYED, Receipt.TWICE]
             await desk.settled()
         assert (at.outbox.texts(), at.turns) == ([UNKNOWN], [])
