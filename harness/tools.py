@@ -27,6 +27,8 @@ class Sent:
     channel: str
     chat: str
     """The channel's own id of the chat."""
+    topic: str | None = None
+    """The channel's own id of the topic or thread inside the chat; empty for none, None for that of the turn."""
     text: str = ""
     media: tuple[str, ...] = ()
     """Paths or addresses of what went along."""

@@ -172,8 +172,9 @@ def is_hopeless(rounds: int, arrived_at: float, now: float) -> bool:
 def as_it_is(lead: Inbound, result: TurnResult, taken: int) -> Mapping[int, str] | Reply:
     """The texts of an answer whatever their size, for who only looks; its files are checked by whoever sends them."""
     from harness.delivery.parcel import planned
+    from harness.delivery.payload import topic_of
 
-    reply = decide(result, way=Way(channel=lead.channel, chat=lead.chat))
+    reply = decide(result, way=Way(channel=lead.channel, chat=lead.chat, topic=topic_of(lead.payload)))
     return reply if isinstance(reply, Silent) or reply.notice else planned(reply, Abilities(), taken)
 
 

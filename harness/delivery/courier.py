@@ -19,6 +19,7 @@ import anyio.abc
 from harness.delivery.advice import is_hopeless
 from harness.delivery.outbox import Outbox
 from harness.delivery.parcel import NOT_SENT, files, is_file, planned, unpacked
+from harness.delivery.payload import topic_of
 from harness.delivery.posting import LONGEST_WAIT, GaveUpError, Place, Posting
 from harness.delivery.showing import Showing
 from harness.lean_values import dataclass
@@ -144,7 +145,7 @@ class Courier:
                 over()
             else:
                 result = await _followed(turn, showing, hear, over)
-            way = Way(delivery=delivery, channel=lead.channel, chat=lead.chat)
+            way = Way(delivery=delivery, channel=lead.channel, chat=lead.chat, topic=topic_of(lead.payload))
             return await self._end(lead, result, trigger, way, showing, place)
         finally:
             if place is not None:
@@ -260,7 +261,7 @@ class Courier:
         self, lead: Inbound, result: TurnResult, taken: int, *, delivery: Delivery = Delivery.AUTOMATIC
     ) -> Mapping[int, str] | Reply:
         """What is to be sent of a turn that an earlier process began, by place, see `advice.Plan`."""
-        way = Way(delivery=delivery, channel=lead.channel, chat=lead.chat)
+        way = Way(delivery=delivery, channel=lead.channel, chat=lead.chat, topic=topic_of(lead.payload))
         reply = self._decided(result, Trigger.CHAT, way)
         if isinstance(reply, Silent) or reply.notice:
             return reply

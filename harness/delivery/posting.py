@@ -8,13 +8,13 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
 import anyio
-import orjson
 
 from harness.delivery.outbox import Abilities, NotSentError, Outbox, Outgoing
 from harness.delivery.parcel import unpacked
+from harness.delivery.payload import topic_of
 from harness.errors import StoreError
 from harness.lean_values import dataclass
 from harness.store.admitted import Inbound, Outbound, Sending
@@ -232,18 +232,6 @@ def addressed(lead: Inbound, key: str, kept: str, *, again: bool = False) -> Out
         text=parcel.text,
         reply_to=reply_to,
         again=again,
-        topic=_topic(lead.payload),
+        topic=topic_of(lead.payload),
         media=media,
     )
-
-
-def _topic(payload: str) -> str:
-    """The topic that a message was written in, see `harness.delivery.payload`; it is answered there."""
-    if '"topic":"' not in payload or '"topic":""' in payload:  # nearly all, and quotes in a text are written otherwise
-        return ""
-    try:
-        found: object = orjson.loads(payload)
-    except orjson.JSONDecodeError:  # half a character, which another writer wrote
-        return ""
-    topic = cast("dict[str, object]", found).get("topic") if isinstance(found, dict) else ""
-    return topic if isinstance(topic, str) else ""

@@ -1,8 +1,8 @@
 """Where `message` may write.
 
-Pure. The chat of the turn itself always. Another one only for the owner or the operator's own clock, in a turn that
-nobody else hears, and only where the gateway opens it: what somebody in a group says must not make the agent speak to
-people elsewhere.
+Pure. The chat of the turn itself always, in the topic of the turn. Another one, or another topic of it, only for the
+owner or the operator's own clock, in a turn that nobody else hears, and only where the gateway opens it: what somebody
+in a group says must not make the agent speak to people elsewhere.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class Destination:
     @property
     def name(self) -> str:
         """For a sentence."""
-        return f"{self.channel} {self.chat}"
+        return f"{self.channel} {self.chat}" + (f" topic {self.topic}" if self.topic and self.own is None else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +48,25 @@ def destination(wish: Wish, turn: ToolTurn, reach: Reach) -> Destination | str:
     if not wish.target:
         if own is None:
             return NO_CHAT
-        return Destination(channel=own.channel, chat=own.chat, topic=wish.topic or own.topic, own=own)
+        return _within(own, wish, turn, reach)
     channel = wish.channel or (own.channel if own is not None else "")
     if not channel:
         return f"Name the channel of {wish.target!r} as well."
     if own is not None and (channel, wish.target) == (own.channel, own.chat):
-        return Destination(channel=channel, chat=own.chat, topic=wish.topic or own.topic, own=own)
+        return _within(own, wish, turn, reach)
     if reach.channels and channel not in reach.channels:
         return f"There is no channel {channel!r}; there are {', '.join(sorted(reach.channels))}."
-    where = Destination(channel=channel, chat=wish.target, topic=wish.topic)
+    return _elsewhere(Destination(channel=channel, chat=wish.target, topic=wish.topic), turn, reach)
+
+
+def _within(own: OwnChat, wish: Wish, turn: ToolTurn, reach: Reach) -> Destination | str:
+    """In the chat of the turn. Another topic of it is another conversation; on Discord it may be any channel at all."""
+    if wish.topic in ("", own.topic):
+        return Destination(channel=own.channel, chat=own.chat, topic=own.topic, own=own)
+    return _elsewhere(Destination(channel=own.channel, chat=own.chat, topic=wish.topic), turn, reach)
+
+
+def _elsewhere(where: Destination, turn: ToolTurn, reach: Reach) -> Destination | str:
     if not turn.owned or not reach.may_write(where):
         return f"{where.name} {NOT_OPEN}"
     return where

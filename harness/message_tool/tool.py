@@ -283,7 +283,7 @@ def _receipt(*went: Outgoing) -> Sent:
     """What a chat has of a message, by the pieces that arrived."""
     text = "\n".join(each.text for each in went)
     media = tuple(file.source for each in went for file in each.media)
-    return Sent(channel=went[0].channel, chat=went[0].chat, text=text, media=media)
+    return Sent(channel=went[0].channel, chat=went[0].chat, topic=went[0].topic, text=text, media=media)
 
 
 def _not_own(wish: Wish, where: Destination) -> ToolResult:

@@ -14,7 +14,7 @@ _ANY_LENGTH: Final = 1 << 30
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")
 _LANGUAGE: Final = re.compile(r"[\w+#.-]+")
 _INLINE: Final = re.compile(
-    r"(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\[(?P<label>[^\[\]\n]+)\]\((?P<link>https?://[^\s()<>]+)\)"
     r"|\*\*(?=\S)(?P<bold>.+?)(?<=\S)\*\*"
     r"|~~(?=\S)(?P<struck>.+?)(?<=\S)~~"

@@ -11,7 +11,7 @@ from harness.replies.chunks import Fence
 
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _ANY_LENGTH: Final = 1 << 30
-_SPAN: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_TICKS: Final = re.compile("`+")
 
 
 def outside(text: str) -> Iterator[tuple[int, int]]:
@@ -28,7 +28,19 @@ def outside(text: str) -> Iterator[tuple[int, int]]:
 
 def spans(line: str) -> list[tuple[int, int]]:
     """Where a line holds code between back quotes."""
-    return [found.span() for found in _SPAN.finditer(line)] if "`" in line else []
+    if "`" not in line:
+        return []
+    runs = [run.span() for run in _TICKS.finditer(line)]
+    ends: dict[int, int] = {}
+    closed_by: list[int | None] = []
+    for start, end in reversed(runs):  # each by the next run of as many
+        closed_by.append(ends.get(end - start))
+        ends[end - start] = end
+    found: list[tuple[int, int]] = []
+    for (start, _), closed in zip(runs, reversed(closed_by), strict=True):
+        if closed is not None and (not found or start >= found[-1][1]):
+            found.append((start, closed))
+    return found
 
 
 def in_code(text: str) -> list[tuple[int, int]]:

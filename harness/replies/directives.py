@@ -18,14 +18,14 @@ from harness.lean_values import dataclass
 MEDIA: Final = "MEDIA:"
 LONGEST_ID: Final = 256
 """Characters of a message's id; a longer one is no id (prompt-builder 11.3)."""
-_MEDIA_LINE: Final = re.compile(r"[ \t]*(`{0,2})MEDIA:[ \t]*(\S.*?)[ \t]*\1\s*")
 _QUOTED: Final = re.compile(r"""(["'`]).+\1|<.+>""")
-_PATH: Final = re.compile(r"\S*[/.]\S+|(?:~?/|\.{1,2}/).*|.*\.[A-Za-z0-9]{2,5}")
-"""A path or an address; what has blanks in it and begins like none has to end like the name of a file."""
+_BEGINS_PATH: Final = ("/", "~/", "./", "../")
+_ENDING: Final = re.compile(r"\.[A-Za-z0-9]{2,5}\Z")
 _TAG: Final = re.compile(
-    r"\[\[[ \t]*(?:(audio_as_voice)|(reply_to_current)|reply_to[ \t]*:[ \t]*([^\]\n]*?))[ \t]*\]\][ \t]*", re.IGNORECASE
+    r"\[\[[ \t]*(?:(audio_as_voice)[ \t]*|(reply_to_current)[ \t]*|reply_to[ \t]*:([^\[\]\n]*))\]\][ \t]*",
+    re.IGNORECASE,
 )
-_BEGUN_TAG: Final = re.compile(r"\[(?:\[[^\]\n]*\]?)?\Z")
+"""No two of its parts take the same characters one after the other: a model may write thousands of blanks."""
 _NAMES: Final = ("audio_as_voice", "reply_to_current", "reply_to:")
 
 
@@ -59,7 +59,8 @@ def directed(text: str) -> Directed:
         code = spans(line)
         tags = [tag for tag in _TAG.finditer(line) if not any(first <= tag.start() < last for first, last in code)]
         voice = voice or any(tag[1] for tag in tags)
-        reply_to = next((tag[3] for tag in tags if tag[3] and len(tag[3]) <= LONGEST_ID), reply_to)
+        ids = (tag[3].strip() for tag in tags if tag[3])
+        reply_to = next((each for each in ids if 0 < len(each) <= LONGEST_ID), reply_to)
         for tag in reversed(tags):
             line = line[: tag.start()] + line[tag.end() :]
         if not tags or line.strip():
@@ -81,19 +82,28 @@ def without_directives(text: str) -> str:
         return said  # it is code
     if _may_be_media(last):
         return directed(text[:start]).text
-    begun = _BEGUN_TAG.search(last)
-    assert begun is not None, "it may be a tag"
-    return directed(text[: start + begun.start()]).text
+    return directed(text[: start + _begun_tag(last)]).text
 
 
 def _media(line: str) -> str | None:
     """What a line names, if it is a directive."""
-    if MEDIA not in line or (found := _MEDIA_LINE.fullmatch(line)) is None:
+    if MEDIA not in line:
         return None
-    named = found[2]
+    said = line.lstrip(" \t").rstrip()
+    ticks = said[: len(said) - len(said.lstrip("`"))]
+    if len(ticks) > 2 or not said.startswith(MEDIA, len(ticks)) or not said.endswith(ticks):
+        return None
+    named = said[len(ticks) + len(MEDIA) : len(said) - len(ticks)].strip()
     if _QUOTED.fullmatch(named):
         return named[1:-1].strip() or None
-    return named if _PATH.fullmatch(named) else None
+    return named if _is_path(named) else None
+
+
+def _is_path(named: str) -> bool:
+    """Whether it is a path or an address; what has blanks in it and begins like none has to end like a file's name."""
+    if named.startswith(_BEGINS_PATH) or _ENDING.search(named[-6:]):
+        return True
+    return len(named.split()) == 1 and any(sign in named[:-1] for sign in "/.")
 
 
 def _may_be_media(line: str) -> bool:
@@ -106,8 +116,15 @@ def _may_be_media(line: str) -> bool:
 
 def _may_be_tag(line: str) -> bool:
     """Whether the last line ends with what may become one."""
-    found = _BEGUN_TAG.search(line)
-    if found is None:
+    start = _begun_tag(line)
+    if start < 0:
         return False
-    begun = "".join(found.group().lstrip("[").rstrip("]").split()).lower()
+    begun = "".join(line[start:].lstrip("[").rstrip("]").split()).lower()
     return any(name.startswith(begun) for name in _NAMES) or begun.startswith("reply_to:")
+
+
+def _begun_tag(line: str) -> int:
+    """Where a tag begins that is not over at the end of a line; -1 for none."""
+    begun = line.removesuffix("]")
+    start = begun.rfind("[[", begun.rfind("]") + 1)
+    return len(line) - 1 if start < 0 and line.endswith("[") else start

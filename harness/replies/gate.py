@@ -95,6 +95,8 @@ class Way:
     channel: str = ""
     chat: str = ""
     """The channel's own id of the chat."""
+    topic: str = ""
+    """The channel's own id of the topic in it; empty for none."""
 
 
 def decide(
@@ -112,7 +114,7 @@ def decide(
         ack_max_chars: See `told`; for heartbeats alone.
         way: How it is told. Without a chat in it nothing is known of what tools sent there.
     """
-    sent = _sent(result, way)
+    sent = sent_there(result, way)
     if way.delivery is Delivery.TOOL_ONLY and result.outcome in _ENDED_WELL:
         return _by_tool(result, sent)
     mode = AckMode.HEARTBEAT if trigger is Trigger.HEARTBEAT else AckMode.MESSAGE
@@ -177,11 +179,12 @@ def is_sound(named: str) -> bool:
     return named.partition("?")[0].lower().endswith(_SOUNDS)
 
 
-def _sent(result: TurnResult, way: Way) -> list[Sent]:
+def sent_there(result: TurnResult, way: Way) -> list[Sent]:
     """What tools of the turn put into its own chat."""
     if not way.chat:
         return []
-    return [each for each in result.evidence.sent if (each.channel, each.chat) == (way.channel, way.chat)]
+    there = [each for each in result.evidence.sent if (each.channel, each.chat) == (way.channel, way.chat)]
+    return [each for each in there if each.topic in (None, way.topic)]
 
 
 def _by_tool(result: TurnResult, sent: Sequence[Sent]) -> Silent:

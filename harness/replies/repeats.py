@@ -13,8 +13,9 @@ NEARLY: Final = 0.92
 sentence is more of a change than that."""
 _SHORTEST: Final = 24
 """Letters and digits below which nothing counts that is not the very same, or that is only a part."""
-_LONGEST: Final = 4_000
-"""Letters and digits above which two texts are not compared piece by piece: that takes the square of them."""
+_LONGEST: Final = 1_000
+"""Letters and digits between the first difference and the last one, above which two texts are not compared piece by
+piece: that takes the square of them, and meanwhile nobody is answered."""
 
 
 def is_repeated(text: str, sent: Iterable[Sent]) -> bool:
@@ -37,12 +38,31 @@ def _is_same(mine: str, sent: str) -> bool:
         return False
     if mine in sent:
         return True
-    if max(len(mine), len(sent)) > _LONGEST or _digits(mine) != _digits(sent):
+    return _digits(mine) == _digits(sent) and _is_near(mine, sent)
+
+
+def _is_near(mine: str, sent: str) -> bool:
+    whole = len(mine) + len(sent)
+    begun = _begun(mine, sent)
+    mine, sent = mine[begun:], sent[begun:]
+    ended = _begun(mine[::-1], sent[::-1])
+    mine, sent = mine[: len(mine) - ended], sent[: len(sent) - ended]
+    if max(len(mine), len(sent)) > _LONGEST:
         return False
     from difflib import SequenceMatcher  # few turns send anything by a tool
 
-    match = SequenceMatcher(None, mine, sent, autojunk=False)
-    return match.quick_ratio() >= NEARLY and match.ratio() >= NEARLY
+    match, between = SequenceMatcher(None, mine, sent, autojunk=False), len(mine) + len(sent)
+
+    def share(inner: float) -> float:
+        return (2 * (begun + ended) + inner * between) / whole
+
+    return share(match.quick_ratio()) >= NEARLY and share(match.ratio()) >= NEARLY
+
+
+def _begun(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (each, another) in pairs if each != another), min(len(one), len(other)))
 
 
 def _plain(text: str) -> str:

@@ -16,7 +16,7 @@ NO_REPLY: Final = "NO_REPLY"
 """The whole answer of an agent that keeps silent."""
 _TOKENS: Final = (NO_REPLY, HEARTBEAT_TOKEN)
 _AS_JSON: Final = '{"action":"NO_REPLY"}'
-_AT_AN_EDGE: Final = re.compile(rf"\A\s*{NO_REPLY}(?![\w-])[ \t]*|[ \t]*(?<![\w-]){NO_REPLY}\s*\Z")
+_WORD: Final = re.compile(r"[\w-]")
 _MARKUP: Final = re.compile(r"<[^<>]*(?:>|\Z)|&nbsp;|&(?:n(?:b(?:sp?)?)?)?\Z", re.IGNORECASE)
 _BEGUN: Final = "|".join(token[:size] for token in _TOKENS for size in range(len(token), 0, -1))
 _UNDECIDED: Final = re.compile(rf"[ \t]*(?<![\w-])[*`~_]{{0,3}}(?:{_BEGUN})\Z")
@@ -54,7 +54,20 @@ def told(text: str, *, mode: AckMode = AckMode.MESSAGE, ack_max_chars: str | flo
         return ""
     stripped = strip_heartbeat_token(text, mode=mode, ack_max_chars=ack_max_chars)
     left = stripped.text if stripped.stripped else text
-    return _AT_AN_EDGE.sub("", left)
+    return _without_edges(left)
+
+
+def _without_edges(text: str) -> str:
+    """Take our token off the edges of a text, where it is no part of a longer word."""
+    if NO_REPLY not in text:
+        return text
+    begun = text.lstrip()
+    if begun.startswith(NO_REPLY) and not _WORD.match(begun, len(NO_REPLY)):
+        text = begun[len(NO_REPLY) :].lstrip(" \t")
+    ended = text.rstrip()
+    if ended.endswith(NO_REPLY) and not _WORD.match(ended[-len(NO_REPLY) - 1 : -len(NO_REPLY)]):
+        text = ended[: -len(NO_REPLY)].rstrip(" \t")
+    return text
 
 
 def may_become_silence(text: str) -> bool:

@@ -5,11 +5,13 @@ tag alone: what is before one on a line of its own is thought too.
 """
 
 import re
+from bisect import bisect_right
 from typing import Final
 
 _NAMES: Final = ("antthinking", "reasoning", "thinking", "thought", "think")
 _TAG: Final = re.compile(rf"<(/?)\s*({'|'.join(_NAMES)})\b[^<>]*>", re.IGNORECASE)
-_BEGUN: Final = re.compile(r"</?\s*([a-z]*)[^<>]*\Z", re.IGNORECASE)
+_CLOSING: Final = re.compile(rf"</\s*({'|'.join(_NAMES)})\s*>", re.IGNORECASE)
+_BEGUN: Final = re.compile(r"/?\s*([a-z]*)", re.IGNORECASE)
 
 
 def without_thoughts(text: str, *, streamed: bool = False) -> str:
@@ -22,8 +24,10 @@ def without_thoughts(text: str, *, streamed: bool = False) -> str:
     if "<" not in text:
         return text
     rest = _unthought(text, streamed) if _TAG.search(text) else text
-    if streamed and (begun := _BEGUN.search(rest)) is not None and _may_be_tag(begun[1].lower()):
-        return rest[: begun.start()]
+    if streamed and (start := rest.rfind("<")) > rest.rfind(">"):
+        begun = _BEGUN.match(rest, start + 1)
+        assert begun is not None, "it may be empty"
+        return rest[:start] if _may_be_tag(begun[1].lower()) else rest
     return rest
 
 
@@ -31,10 +35,13 @@ def _unthought(text: str, streamed: bool) -> str:
     from harness.replies.code import in_code  # few answers hold a tag
 
     code = in_code(text)
+    starts = [start for start, _ in code]
+    closes = {found[1].lower(): found.start() for found in _CLOSING.finditer(text)}  # the last one of each name
     kept: list[str] = []
     at, opened = 0, ""
     for tag in _TAG.finditer(text):
-        if not opened and any(start <= tag.start() < end for start, end in code):
+        before = bisect_right(starts, tag.start()) - 1
+        if not opened and before >= 0 and tag.start() < code[before][1]:
             continue
         name = tag[2].lower()
         if tag[1]:
@@ -42,17 +49,13 @@ def _unthought(text: str, streamed: bool) -> str:
                 at, opened = tag.end(), ""
             elif not opened and _is_alone(text, tag.start(), tag.end()):
                 kept, at = [], tag.end()
-        elif not opened and (streamed or _begins_line(text, tag.start()) or _closes(text, tag)):
+        elif not opened and (streamed or _begins_line(text, tag.start()) or closes.get(name, -1) >= tag.end()):
             kept.append(text[at : tag.start()])
             opened = name
     if not opened:
         kept.append(text[at:])
     rest = "".join(kept)
     return rest if rest == text else rest.lstrip()
-
-
-def _closes(text: str, tag: "re.Match[str]") -> bool:
-    return re.compile(rf"</\s*{tag[2]}\s*>", re.IGNORECASE).search(text, tag.end()) is not None
 
 
 def _begins_line(text: str, at: int) -> bool:

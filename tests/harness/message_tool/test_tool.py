@@ -102,8 +102,28 @@ async def test_what_is_sent_without_a_target_goes_to_the_chat_of_the_turn(on: Ca
             buttons=((Button("More", "m"),),),
         )
     ]
-    sent = Sent(channel="telegram", chat="42", text="Hear this.", media=(path,))
+    sent = Sent(channel="telegram", chat="42", topic="3", text="Hear this.", media=(path,))
     assert result == ToolResult(True, "Sent to telegram 42 as message 1.", sent=(sent,))
+
+
+@pytest.mark.parametrize("target", [{}, {"target": "42"}])
+@pytest.mark.parametrize("action", ["send", "react"])
+async def test_another_topic_of_the_own_chat_is_another_chat(
+    on: Callable[..., Stage], action: str, target: dict[str, Json]
+) -> None:
+    """On Discord a topic may be any channel at all, so that a group could have the agent speak anywhere."""
+    what: dict[str, Json] = {"message": "Hello."} if action == "send" else {"emoji": "👀", "messageId": "7"}
+    stage = on()
+
+    result = await stage(action, threadId="4", **what, **target)
+
+    refusal = "telegram 42 topic 4 is not a chat that you may write to from here."
+    assert (result.success, result.text[: len(refusal)]) == (False, refusal)
+    assert (stage.stands(), stage.outbox.reactions) == ([], [])
+    opened = on(open=frozenset({"telegram 42 topic 4"}))
+    assert (await opened("send", message="Hello.", threadId="4")).sent == (
+        Sent(channel="telegram", chat="42", topic="4", text="Hello."),
+    )
 
 
 async def test_a_reply_answers_the_message_of_the_turn_unless_another_one_is_named(on: Callable[..., Stage]) -> None:
@@ -188,7 +208,7 @@ async def test_a_long_text_goes_out_in_pieces_of_the_channels_size(on: Callable[
         ("a", "9", 1, 0), ("b", "", 0, 0), ("c", "", 0, 1)
     ]  # fmt: skip
     picture = str(stage.workspace / "boat.png")
-    sent = Sent(channel="telegram", chat="42", text=LONG, media=(picture,), final=True)
+    sent = Sent(channel="telegram", chat="42", topic="3", text=LONG, media=(picture,), final=True)
     assert result == ToolResult(True, "Sent to telegram 42 as message 1, 2, 3.", ends_turn=True, sent=(sent,))
     assert again.text == f"{ALREADY} It is message 1, 2, 3."
     long = await stage("edit", messageId="1", message=LONG)
@@ -199,7 +219,7 @@ async def test_of_a_long_text_that_arrived_in_part_the_rest_is_sent_by_the_next_
     full = failing(None, NotSentError("the chat is full", for_good=True))
     stage = on(outbox=RecordingOutbox(Abilities(keys=True, limit=64), before=full))
     first, second = await stage("send", message=LONG), await stage("send", message=LONG)
-    arrived = Sent(channel="telegram", chat="42", text="a" * 60)
+    arrived = Sent(channel="telegram", chat="42", topic="3", text="a" * 60)
     told = "Only 1 of 3 messages arrived. It was not sent: telegram says the chat is full."
     assert first == ToolResult(False, told, sent=(arrived,))
     assert (second.success, [text[:1] for text in stage.outbox.texts()]) == (True, ["a", "b", "c"])
@@ -373,7 +393,7 @@ async def test_the_agent_changes_and_takes_back_what_it_sent_itself(on: Callable
     gone = await stage("delete", messageId="2")
     assert [each.text for each in stage.stands()] == ["One, rightly"]
     picture = str(stage.workspace / "boat.png")
-    sent = Sent(channel="telegram", chat="42", text="One, rightly", media=(picture,))
+    sent = Sent(channel="telegram", chat="42", topic="3", text="One, rightly", media=(picture,))
     assert changed == ToolResult(True, "Message 1 in telegram 42 was changed.", sent=(sent,))
     assert gone == ToolResult(True, "Message 2 in telegram 42 was taken back.")
     assert not (await stage("edit", messageId="2", message="Two")).success

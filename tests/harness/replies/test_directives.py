@@ -73,6 +73,7 @@ def test_what_only_looks_like_one_is_told_unchanged(text: str) -> None:
         ("Yes [", "Yes"),
         ("Yes [[x]] [[au", "Yes [[x]]"),
         ("[[x", "[[x"),
+        ("[[see [[reply_to_cur", "[[see"),
         ("[a", "[a"),
         ("```\nMEDIA:a", "```\nMEDIA:a"),
         ("```\nx [[", "```\nx [["),
@@ -87,6 +88,29 @@ def test_what_only_looks_like_one_is_told_unchanged(text: str) -> None:
 )
 def test_half_a_directive_is_never_shown(said: str, visible: str) -> None:
     assert showable(said) == visible
+
+
+MANY = 20_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"MEDIA: a{' ' * MANY}b",
+        f"[[reply_to:{' ' * MANY}x",
+        f"[[{'[' * MANY}]]]",
+        f"One{' ' * MANY}two.",
+        f"One NO_REPLY{' ' * MANY}two.",
+        f"1 <{' ' * MANY}2 > 1",
+        f"One <think> `{'`' * MANY}{'x' * MANY}",
+        "`a` <think> " * (MANY // 12) + ".",
+    ],
+    ids=range(8),
+)
+def test_a_model_that_repeats_itself_for_ever_holds_nobody_up(text: str) -> None:
+    """Each of these once took minutes, and meanwhile no chat was answered."""
+    assert told(text) == text
+    assert text.startswith(showable(text))
 
 
 DIRECTIVES = st.sampled_from(

@@ -66,6 +66,15 @@ def test_what_a_tool_put_into_another_chat_is_said_here() -> None:
     assert decide(replace(result, evidence=sent(ANSWER))) == Say((ANSWER,))
 
 
+@pytest.mark.parametrize(
+    ("topic", "expected"), [("5", Say((ANSWER,))), ("3", Silent(said=True)), (None, Silent(said=True))]
+)
+def test_what_a_tool_put_into_another_topic_of_the_chat_is_said_here(topic: str | None, expected: Reply) -> None:
+    there = Evidence(sent=(Sent(channel="telegram", chat="77", topic=topic, text=ANSWER),))
+    result = TurnResult(Outcome.ANSWERED, ANSWER, evidence=there)
+    assert decide(result, way=replace(HERE, topic="3")) == expected
+
+
 def test_nothing_follows_what_a_tool_sent_as_the_answer_of_the_turn() -> None:
     """G8."""
     result = TurnResult(Outcome.ANSWERED, "I have sent it.", evidence=sent("Here it is.", final=True))
@@ -82,7 +91,8 @@ def test_nothing_follows_what_a_tool_sent_as_the_answer_of_the_turn() -> None:
         ("Yes.", "Yes, the vents.", False),
         ("…", "...", False),
         ("", ANSWER, False),
-        ("x" * 5000, "x" * 4999 + "y", False),
+        ("x" * 5000, "x" * 4999 + "y", True),
+        ("x" * 5000, "y" + "x" * 4998 + "y", False),
     ],
 )
 def test_only_the_same_is_a_repetition(text: str, before: str, repeated: bool) -> None:
