@@ -56,7 +56,9 @@ def asked_by(
         case CommandApproval():
             return _command(params, ask, agent)
         case FileChangeApproval(item_id=item, reason=reason, grant_root=root):
-            text = "\n".join([*([f"anything below {root}, from now on"] if root else []), *map(_change, changes)])
+            text = "\n".join(
+                [*([f"anything below {_line(root)}, from now on"] if root else []), *map(_change, changes)]
+            )
             return ApprovalAsked(ask, item, ApprovalKind.FILES, text, reason or "", agent=agent)
         case PermissionsApproval(item_id=item, reason=reason, cwd=cwd, permissions=permissions):
             text = "\n".join(_permissions(permissions))
@@ -117,7 +119,13 @@ def _command(params: CommandApproval, ask: str, agent: str) -> ApprovalAsked:
 
 
 def _change(change: FileChange) -> str:
-    return f"{change.kind} {change.path}\n{change.diff}".rstrip("\n")
+    """One change; what is in the file is set in, so that nothing there passes for a change of another file."""
+    head = f"{change.kind} {_line(change.path)}" + (f", moved to {_line(change.moved_to)}" if change.moved_to else "")
+    return "\n".join([head, *(f"    {line}" for line in change.diff.rstrip("\n").split("\n") if change.diff)])
+
+
+def _line(path: str) -> str:
+    return path.replace("\n", "\\n")
 
 
 def _permissions(asked: Json) -> list[str]:

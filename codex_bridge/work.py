@@ -227,7 +227,7 @@ def tool_name(item: McpToolItem | DynamicToolItem | WebSearchItem | PictureItem)
 
 
 def _changes(item: FileChangeItem) -> tuple[FileChange, ...]:
-    return tuple(FileChange(each.path, each.kind.type, each.diff) for each in item.changes)
+    return tuple(FileChange(each.path, each.kind.type, each.diff, each.kind.move_path or "") for each in item.changes)
 
 
 def _size(item: ItemValue) -> int:

@@ -169,6 +169,8 @@ class FileChange:
     path: str
     kind: str
     diff: str
+    moved_to: str = ""
+    """Where the file stands afterwards; empty for where it stood."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ becomes an `UnknownItem` that keeps its id and type.
 from collections.abc import Callable
 from typing import Annotated, TypeAlias, cast
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import CoreSchema, core_schema
 
 from codex_bridge.rpc import JsonObject
@@ -74,6 +74,8 @@ class PatchKind(Received):
     """Whether a file is added, deleted or updated."""
 
     type: Annotated[str, known("add", "delete", "update")]
+    move_path: str | None = Field(default=None, alias="move_path")  # as it is spelled (measured on 0.163)
+    """Where an updated file is to stand afterwards; None for where it stands."""
 
 
 class FileUpdate(Received):

@@ -13,7 +13,13 @@ from harness.turns import FileChange, Notice
 from tests.support.values import json_values
 
 PLACE: JsonObject = {"threadId": "thr_1", "turnId": "turn_1", "itemId": "call_1"}
-CHANGED = "add /w/made.txt\nhello\ndelete /w/old.txt"
+CHANGED = """\
+add /w/made.txt
+    hello
+    delete /w/old.txt
+update /w/a\\nb, moved to /w/.profile
+    -one
+    +two"""
 FORM: JsonObject = {
     "type": "object",
     "properties": {
@@ -100,7 +106,8 @@ def params_of(method: str, params: JsonObject) -> ServerRequestParams:
 def test_it_is_told_what_was_asked_and_for_which_item(
     method: str, params: JsonObject, asked: ApprovalAsked | QuestionAsked
 ) -> None:
-    changes = (FileChange("/w/made.txt", "add", "hello\n"), FileChange("/w/old.txt", "delete", ""))
+    moved = FileChange("/w/a\nb", "update", "-one\n+two\n", "/w/.profile")
+    changes = (FileChange("/w/made.txt", "add", "hello\ndelete /w/old.txt\n"), moved)
     assert asked_by(params_of(method, params), "0", changes=changes) == asked
 
 

@@ -100,7 +100,7 @@ async def test_files_are_changed_if_the_change_that_is_shown_is_allowed(
         result = await (await begin(play, asker)).result()
     (ask,) = asker.asked
     assert isinstance(ask.what, ApprovalAsked)
-    assert (ask.what.kind, ask.what.text) == (ApprovalKind.FILES, f"add {workspace / 'patched.txt'}\nhello")
+    assert (ask.what.kind, ask.what.text) == (ApprovalKind.FILES, f"add {workspace / 'patched.txt'}\n    hello")
     assert (result.text, lines(workspace, "patched.txt")) == ("Well.", made)
 
 
