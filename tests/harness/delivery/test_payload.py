@@ -1,11 +1,12 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.delivery.payload import inbound_of, packed, unpacked
+from harness.delivery.payload import inbound_of, packed, topic_of, unpacked
 from harness.inbound import Chat, ChatKind, InboundMessage, Quoted, Relation, Sender
 
 MESSAGES = st.builds(
@@ -24,6 +25,13 @@ MESSAGES = st.builds(
 @settings(deadline=None)  # the first one makes the reader
 def test_a_message_comes_back_whole(message: InboundMessage) -> None:
     assert unpacked(packed(message)) == message
+
+
+@given(MESSAGES, st.text())
+@settings(deadline=None)
+def test_a_message_is_answered_in_its_topic(message: InboundMessage, topic: str) -> None:
+    """Also one with half a character, which is kept by another writer."""
+    assert topic_of(packed(replace(message, topic=topic))) == topic
 
 
 def test_a_message_of_before_a_field_was_there_comes_back() -> None:
