@@ -140,7 +140,9 @@ def _pressed(found: Interaction, told: Mapping[str, object] | None) -> InboundMe
         raise PayloadError(f"{what} does not tell who pressed what and where.")
     if user.bot:
         raise UnsupportedPayloadError(f"{what} was not caused by a person.")
-    where, topic = _where(found.channel_id, found.guild_id, _channel(told) or found.channel)
+    # A press tells itself that its channel is a thread, and a message does not; both belong to one conversation.
+    own = found.channel if found.channel is not None and found.channel.type not in _THREADS else None
+    where, topic = _where(found.channel_id, found.guild_id, _channel(told) or own)
     text = text_of(message) or shown_by(message)
     return InboundMessage(
         channel=CHANNEL,

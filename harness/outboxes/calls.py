@@ -69,9 +69,14 @@ def refused(channel: str, answer: Answer, said: str, retry_after: Json, *, for_g
     if answer.status == 429:
         seconds = float(retry_after) if isinstance(retry_after, int | float) else None
         return NotSentError(f"{what}.", retry_after=seconds)
-    if answer.status >= 500 or answer.status < 400:
+    if answer.status >= 500 or answer.status < 400 or answer.status == 408:  # somebody between was tired of waiting
         return NoAnswerError(f"{what}.")
     return NotSentError(f"{what}.", for_good=for_good and answer.status != 401)
+
+
+def is_number(id_: str, most: int) -> bool:
+    """Whether an id is a number from 0 to `most`, as both channels have them: a model names what it likes."""
+    return id_.isascii() and id_.isdecimal() and len(id_) <= len(str(most)) and int(id_) <= most
 
 
 def checked_size(media: Media) -> int | None:

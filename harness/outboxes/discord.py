@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from harness.delivery.outbox import Abilities, NotSentError, Outgoing, Reaction
 from harness.json_value import Json
-from harness.outboxes.calls import Answer, Call, Caller, File, checked_size, refused
+from harness.outboxes.calls import Answer, Call, Caller, File, checked_size, is_number, refused
 from harness.replies.media import is_address
 from harness.units import TextUnit
 
@@ -27,6 +27,8 @@ MOST_BYTES: Final = 10 * 1024 * 1024
 LONGEST_NONCE: Final = 25
 """Characters."""
 _LONGEST_LABEL: Final = 80
+_HIGHEST: Final = 2**64 - 1
+"""Of an id."""
 
 
 class DiscordOutbox:
@@ -58,7 +60,7 @@ class DiscordOutbox:
             "nonce": sha256(outgoing.key.encode("utf-8", "surrogatepass")).hexdigest()[:LONGEST_NONCE],
             "enforce_nonce": True,
         }
-        if outgoing.reply_to.isdecimal():  # the model may have named something else
+        if is_number(outgoing.reply_to, _HIGHEST):  # the model may have named something else
             body["message_reference"] = {"message_id": outgoing.reply_to, "fail_if_not_exists": False}
         if names:
             body["attachments"] = [{"id": at, "filename": name} for at, name in enumerate(names)]
@@ -70,18 +72,17 @@ class DiscordOutbox:
 
     async def edit(self, sent_as: str, outgoing: Outgoing) -> None:
         """See `Outbox`."""
-        await self._call("PATCH", f"{_channel(outgoing)}/messages/{quote(sent_as, safe='')}", _content(outgoing))
+        await self._call("PATCH", f"{_channel(outgoing)}/messages/{_id(sent_as)}", _content(outgoing))
 
     async def withdraw(self, sent_as: str, outgoing: Outgoing) -> None:
         """See `Outbox`."""
-        path = f"{_channel(outgoing)}/messages/{quote(sent_as, safe='')}"
+        path = f"{_channel(outgoing)}/messages/{_id(sent_as)}"
         await self._call("DELETE", path, {}, gone_is_fine=True)
 
     async def react(self, reaction: Reaction) -> None:
         """See `Reacts`."""
-        where = quote(reaction.topic or reaction.chat, safe="")
-        path = f"/channels/{where}/messages/{quote(reaction.message, safe='')}"
-        path += f"/reactions/{quote(reaction.emoji, safe='')}/@me"
+        path = f"/channels/{_id(reaction.topic or reaction.chat)}/messages/{_id(reaction.message)}"
+        path += f"/reactions/{quote(reaction.emoji, safe='').replace('.', '%2E')}/@me"
         await self._call("DELETE" if reaction.removed else "PUT", path, {}, gone_is_fine=reaction.removed)
 
     async def _call(
@@ -101,7 +102,14 @@ class DiscordOutbox:
 
 
 def _channel(outgoing: Outgoing) -> str:
-    return f"/channels/{quote(outgoing.topic or outgoing.chat, safe='')}"  # a thread is a channel of its own
+    return f"/channels/{_id(outgoing.topic or outgoing.chat)}"  # a thread is a channel of its own
+
+
+def _id(id_: str) -> str:
+    """An id as a part of a path. Two dots would be one as well, and lead to the path of something else."""
+    if not is_number(id_, _HIGHEST):
+        raise NotSentError(f"{id_!r} is no id of Discord.", for_good=True)
+    return id_
 
 
 def _content(outgoing: Outgoing) -> dict[str, Json]:

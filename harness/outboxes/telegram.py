@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.delivery.outbox import Abilities, Media, NotSentError, Outgoing, Reaction
 from harness.json_value import Json
-from harness.outboxes.calls import Answer, Call, Caller, File, NoAnswerError, checked_size, refused
+from harness.outboxes.calls import Answer, Call, Caller, File, NoAnswerError, checked_size, is_number, refused
 from harness.outboxes.telegram_html import as_html
 from harness.units import TextUnit, utf16_units
 
@@ -23,6 +23,8 @@ MOST_PHOTO: Final = 10 * 1024 * 1024
 """Bytes of a picture that is shown as one; a larger one goes as a document."""
 MOST_FILE: Final = 50 * 1024 * 1024
 """Bytes of any other file that a bot may upload."""
+_HIGHEST: Final = 2**31 - 1
+"""Of a message's id and of a topic's."""
 _METHODS: Final[Mapping[str, str]] = {
     **dict.fromkeys((".jpg", ".jpeg", ".png", ".webp"), "photo"),
     ".gif": "animation",
@@ -125,7 +127,7 @@ def _where(outgoing: Outgoing) -> dict[str, Json]:
     body: dict[str, Json] = {"chat_id": outgoing.chat}
     if outgoing.topic:
         body["message_thread_id"] = _number(outgoing.topic)
-    if outgoing.reply_to.isdecimal():  # the model may have named something else
+    if is_number(outgoing.reply_to, _HIGHEST):  # the model may have named something else
         body["reply_parameters"] = {"message_id": int(outgoing.reply_to), "allow_sending_without_reply": True}
     return body
 
@@ -152,7 +154,7 @@ def _file(media: Media, size: int | None) -> tuple[dict[str, Json], tuple[File, 
 
 
 def _number(id_: str) -> int:
-    if not id_.isdecimal():
+    if not is_number(id_, _HIGHEST):
         raise NotSentError(f"{id_!r} is no id of a Telegram message.", for_good=True)
     return int(id_)
 

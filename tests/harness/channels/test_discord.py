@@ -27,6 +27,16 @@ def test_a_thread_that_the_gateway_knows_is_a_conversation_of_its_channel() -> N
     assert found.session_key("main") == f"agent:main:discord:group:{THREAD['parent_id']}:topic:{THREAD['id']}"
 
 
+@pytest.mark.parametrize("known", [None, THREAD])
+def test_a_press_in_a_thread_belongs_to_the_conversation_of_its_messages(known: dict[str, Any] | None) -> None:
+    """A press tells itself that its channel is a thread; a question there could never be answered by its buttons."""
+    event = payload("discord/button")
+    event["d"] |= {"channel": THREAD, "channel_id": THREAD["id"]}
+    pressed = from_event(event, channel=known)
+    said = from_event(payload("discord/thread"), channel=known)
+    assert (pressed.chat.id, pressed.topic) == (said.chat.id, said.topic)
+
+
 def test_a_channel_that_the_gateway_knows_has_its_title() -> None:
     channel = {**THREAD, "id": "1090000000000000101", "type": 0, "parent_id": "1090000000000000050"}
     found = from_event(payload("discord/guild-mention"), channel=channel)

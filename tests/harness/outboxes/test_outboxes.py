@@ -37,7 +37,7 @@ def outgoing(
 ) -> Outgoing:
     rows = ((Button(label="Yes", data="y"), Button(label="No", data="n")),) if buttons else ()
     return Outgoing(
-        key="k", channel="c", chat="-77", text=text, reply_to=reply_to, topic=topic, media=media, buttons=rows
+        key="k", channel="c", chat="77", text=text, reply_to=reply_to, topic=topic, media=media, buttons=rows
     )
 
 
@@ -53,7 +53,7 @@ async def test_telegram_gets_a_text_with_its_place_and_its_buttons() -> None:
             verb="POST",
             path="sendMessage",
             body={
-                "chat_id": "-77",
+                "chat_id": "77",
                 "message_thread_id": 12,
                 "reply_parameters": {"message_id": 4, "allow_sending_without_reply": True},
                 "reply_markup": KEYBOARD,
@@ -68,8 +68,8 @@ async def test_telegram_gets_a_text_as_it_is_where_it_cannot_read_it() -> None:
     caller = Recorded([Answer(400, {"description": "Bad Request: can't parse entities: odd"})])
     assert await TelegramOutbox(caller).send(outgoing("**a**", reply_to="not an id")) == "9"
     assert [call.body for call in caller.calls] == [
-        {"chat_id": "-77", "text": "<b>a</b>", "parse_mode": "HTML"},
-        {"chat_id": "-77", "text": "**a**"},
+        {"chat_id": "77", "text": "<b>a</b>", "parse_mode": "HTML"},
+        {"chat_id": "77", "text": "**a**"},
     ]
 
 
@@ -92,7 +92,7 @@ async def test_telegram_gets_a_file_as_what_it_is(
     (tmp_path / name).write_bytes(b"bytes")
     caller, path = Recorded(), str((tmp_path / name).resolve())
     await TelegramOutbox(caller).send(outgoing(media=(Media(source=path, voice=voice),)))
-    assert caller.calls == [Call(verb="POST", path=method, body={"chat_id": "-77"}, files=(File(part, path, name),))]
+    assert caller.calls == [Call(verb="POST", path=method, body={"chat_id": "77"}, files=(File(part, path, name),))]
 
 
 async def test_telegram_fetches_an_address_by_itself_and_shows_a_text_under_the_first_file() -> None:
@@ -102,9 +102,9 @@ async def test_telegram_fetches_an_address_by_itself_and_shows_a_text_under_the_
     assert [(call.path, dict(call.body)) for call in caller.calls] == [
         (
             "sendPhoto",
-            {"chat_id": "-77", "photo": media[0].source, "caption": "Here.", "parse_mode": "HTML"},
+            {"chat_id": "77", "photo": media[0].source, "caption": "Here.", "parse_mode": "HTML"},
         ),
-        ("sendDocument", {"chat_id": "-77", "document": media[1].source, "reply_markup": KEYBOARD}),
+        ("sendDocument", {"chat_id": "77", "document": media[1].source, "reply_markup": KEYBOARD}),
     ]
     caller = Recorded()
     await TelegramOutbox(caller).send(outgoing("x" * 1025, media=media[:1]))
@@ -118,16 +118,16 @@ async def test_telegram_edits_takes_back_and_reacts() -> None:
     await outbox.edit("9", outgoing("b"))
     caller.answers = [Answer(400, {"description": "Bad Request: message to delete not found"})]
     await outbox.withdraw("9", outgoing())
-    await outbox.react(Reaction(channel="telegram", chat="-77", message="4", emoji="\U0001f44d"))
-    await outbox.react(Reaction(channel="telegram", chat="-77", message="4", emoji="\U0001f44d", removed=True))
+    await outbox.react(Reaction(channel="telegram", chat="77", message="4", emoji="\U0001f44d"))
+    await outbox.react(Reaction(channel="telegram", chat="77", message="4", emoji="\U0001f44d", removed=True))
     assert [(call.path, dict(call.body)) for call in caller.calls] == [
-        ("editMessageText", {"chat_id": "-77", "message_id": 9, "text": "b", "parse_mode": "HTML"}),
-        ("deleteMessage", {"chat_id": "-77", "message_id": 9}),
+        ("editMessageText", {"chat_id": "77", "message_id": 9, "text": "b", "parse_mode": "HTML"}),
+        ("deleteMessage", {"chat_id": "77", "message_id": 9}),
         (
             "setMessageReaction",
-            {"chat_id": "-77", "message_id": 4, "reaction": [{"type": "emoji", "emoji": "\U0001f44d"}]},
+            {"chat_id": "77", "message_id": 4, "reaction": [{"type": "emoji", "emoji": "\U0001f44d"}]},
         ),
-        ("setMessageReaction", {"chat_id": "-77", "message_id": 4, "reaction": []}),
+        ("setMessageReaction", {"chat_id": "77", "message_id": 4, "reaction": []}),
     ]
 
 
@@ -179,8 +179,8 @@ async def test_discord_edits_takes_back_and_reacts() -> None:
     await outbox.withdraw("9", outgoing())
     await outbox.react(Reaction(channel="discord", chat="77", message="4", emoji="\U0001f44d"))
     assert [(call.verb, call.path) for call in caller.calls] == [
-        ("PATCH", "/channels/-77/messages/9"),
-        ("DELETE", "/channels/-77/messages/9"),
+        ("PATCH", "/channels/77/messages/9"),
+        ("DELETE", "/channels/77/messages/9"),
         ("PUT", "/channels/77/messages/4/reactions/%F0%9F%91%8D/@me"),
     ]
 
@@ -210,13 +210,32 @@ async def test_a_refusal_says_whether_to_try_again(
 
 @pytest.mark.parametrize("made", [TelegramOutbox, DiscordOutbox])
 async def test_a_failure_of_the_channel_leaves_open_whether_it_took_it(made: Callable[[Recorded], Outbox]) -> None:
-    outbox = made(Recorded([Answer(502, {}), Answer(502, {}), Answer(502, {})]))
-    with pytest.raises(NoAnswerError):
-        await outbox.send(outgoing("a"))
-    with pytest.raises(NoAnswerError):
-        await outbox.edit("9", outgoing("a"))
-    with pytest.raises(NoAnswerError):
-        await outbox.withdraw("9", outgoing())
+    for status in (502, 408):
+        with pytest.raises(NoAnswerError):
+            await made(Recorded([Answer(status, {})])).send(outgoing("a"))
+        with pytest.raises(NoAnswerError):
+            await made(Recorded([Answer(status, {})])).edit("9", outgoing("a"))
+        with pytest.raises(NoAnswerError):
+            await made(Recorded([Answer(status, {})])).withdraw("9", outgoing())
+
+
+@pytest.mark.parametrize("id_", ["..", "", "4/5", "\u0664", "-4", "9" * 30])
+async def test_what_is_no_id_leads_to_no_other_path_and_keeps_no_answer_back(id_: str) -> None:
+    """Many clients make of /channels/77/messages/.. the path of the channel itself."""
+    caller = Recorded()
+    telegram, discord = TelegramOutbox(caller), DiscordOutbox(caller)
+    with pytest.raises(NotSentError):
+        await discord.react(Reaction(channel="discord", chat="77", message=id_, emoji="\U0001f44d", removed=True))
+    with pytest.raises(NotSentError):
+        await telegram.react(Reaction(channel="telegram", chat="77", message=id_, emoji="\U0001f44d"))
+    with pytest.raises(NotSentError):
+        await discord.withdraw(id_, outgoing())
+    assert caller.calls == []
+    for outbox in (telegram, discord):
+        assert await outbox.send(outgoing("It is 36 C.", reply_to=id_)) == "9"
+    assert [
+        name for call in caller.calls for name in call.body if name in ("reply_parameters", "message_reference")
+    ] == []
 
 
 async def test_of_several_messages_of_which_one_was_taken_it_is_not_said_that_none_was() -> None:
