@@ -2,23 +2,23 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from itertools import count
 from typing import Final
 
 import anyio
 
 from codex_bridge.at_work import AtWork
 from codex_bridge.catalogue_watch import CatalogueWatch
-from codex_bridge.errors import CallTimeoutError, ConnectionLostError, RpcError
+from codex_bridge.errors import ConnectionLostError, RpcError
 from codex_bridge.failures import RULES, Rule, Trouble, trouble_of
 from codex_bridge.held import OpenThread
 from codex_bridge.ledger import TurnLedger
+from codex_bridge.loading import Loading
 from codex_bridge.losses import Losses
 from codex_bridge.opening import BUSY_PAUSE
 from codex_bridge.params import ThreadSettings, saved_by_revert, without_words
 from codex_bridge.replays import Pending, Step
 from codex_bridge.restarts import DEADLY, Suspects
-from codex_bridge.servers import Connection, Servers
+from codex_bridge.servers import Servers
 from codex_bridge.starting import Starting
 from codex_bridge.stopping import Stopping
 from codex_bridge.telling import Telling
@@ -71,8 +71,8 @@ class Running:
         self._at_work = at_work
         self._stopping = stopping
         self._watching = watching
-        self._models = models
         self._suspects = suspects
+        self._loading = Loading(servers, threads, models, suspects)
         self._starting = Starting(threads.remembered, at_work, stopping, watching, settings, telling, on_known)
         self._telling = telling
         self._losses = losses
@@ -170,14 +170,14 @@ class Running:
 
     async def _run_once(self, turn: CodexTurn) -> tuple[OpenThread, Holds]:
         """Begin the turn; gives its thread, and what that held before."""
-        connection, thread = await self._opened(turn)
+        connection, thread = await self._loading.loaded(turn)
         before = thread.holds
         try:
             await self._starting.begin(connection, thread, turn)
         except ConnectionLostError as error:
             if trouble_of(error) is not Trouble.CONNECTION:
                 raise
-            await self._suspect(turn, connection)
+            await self._loading.suspect(turn, connection)
             thread_id = thread.opened.thread.id
             self._at_work.turns.pop(thread_id, None)
             found = await self._losses.of_start(turn, thread_id, connection, error)
@@ -191,7 +191,7 @@ class Running:
                 raise
             turn.tried_again = True
             logger.warning("the app-server went away before it had the turn (%s); once more", error)
-            connection, thread = await self._opened(turn)
+            connection, thread = await self._loading.loaded(turn)
             before = thread.holds
             await self._starting.begin(connection, thread, turn)
         except RpcError as error:
@@ -213,64 +213,6 @@ class Running:
             before = thread.holds
             await self._starting.begin(connection, thread, turn)
         return thread, before
-
-    async def _opened(self, turn: CodexTurn) -> tuple[Connection, OpenThread]:
-        """A server and the turn's thread on it. A server that is lost before the turn begins costs a second try.
-
-        And a third one, if the thread itself seems to be the reason: that one is a fresh thread's.
-        """
-        tries = 2
-        for tried in count(1):
-            connection, last = None, tried == tries
-            try:
-                connection = await self._servers.get()
-                self._models.glance(connection.server.capabilities.catalogue)
-                if not last and (why := self._has_outlived(connection, turn)):
-                    await self._servers.retire(connection, why)
-                    await connection.server.client.closed.wait()
-                    connection = await self._servers.get()
-                if connection.untold:
-                    turn.buffer.push(Notice(connection.untold))
-                    connection.untold = ""
-                return connection, await self._threads.open(connection, turn)
-            except ConnectionLostError as error:
-                if trouble_of(error) is not Trouble.CONNECTION:
-                    raise
-                if await self._suspect(turn, connection):
-                    tries = tried + 1
-                elif last:
-                    raise
-                logger.warning("the app-server went away before a turn could begin (%s); once more", error)
-            except CallTimeoutError:
-                if connection is not None:
-                    await self._servers.retire_if_hung(connection)
-                raise
-        raise AssertionError("the last try returns or raises")
-
-    async def _suspect(self, turn: CodexTurn, connection: Connection | None) -> bool:
-        """A server died while it began a turn; tells whether its conversation is to have another thread for that."""
-        if connection is None or connection.life.retired or turn.aside or not self._suspects.died_with(turn.key):
-            return False
-        await self._threads.remembered.drop(None, turn.key, DEADLY)
-        return True
-
-    def _has_outlived(self, connection: Connection, turn: CodexTurn) -> str:
-        """Why a turn needs another server than this one, which nobody else needs; empty when this one serves."""
-        idle = self._servers.idle
-        if idle and self._models.replaces(connection.server.capabilities.catalogue):
-            return "the vendor has other models now"
-        loaded = connection.threads.get(turn.request.session_key)
-        if loaded is None or loaded.environment == turn.request.environment:
-            return ""
-        if connection.server.process is None:
-            loaded.environment = turn.request.environment
-            text = "The environment of the agent's skills has changed, and the server is not ours to start anew."
-            turn.buffer.push(Notice(f"{text} Only new conversations get it."))
-            return ""
-        if idle:  # the turn's thread has to be loaded anew
-            return "the environment of the agent's skills has changed"
-        turn.buffer.push(Notice("The environment of the agent's skills has changed; commands of this turn lack that."))
-        return ""
 
     async def _go_on(self, turn: CodexTurn, thread: OpenThread) -> None:
         """Settle a summary that was lost, or have the words answered that came in just as Codex ended the turn.
