@@ -8,7 +8,7 @@ and keeps turns of one conversation apart.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
@@ -18,54 +18,37 @@ from anyio.abc import TaskGroup
 
 from codex_bridge.at_work import AtWork
 from codex_bridge.catalogue_watch import CatalogueWatch
-from codex_bridge.deadlines import TURN_KEY, TURN_SECONDS, Limits
-from codex_bridge.errors import (
-    CallTimeoutError,
-    CodexError,
-    RpcError,
-    TransportError,
-)
-from codex_bridge.failures import SHUTTING_DOWN, Trouble, call_failure, refusal, told
+from codex_bridge.deadlines import TURN_SECONDS, Limits
+from codex_bridge.endings import Endings
+from codex_bridge.failures import SHUTTING_DOWN
 from codex_bridge.following import Following
+from codex_bridge.hearing import Hearing
 from codex_bridge.hosts import Host, Life, Listener
 from codex_bridge.idle import Idle, Rest
 from codex_bridge.lanes import Standing
-from codex_bridge.ledger import State, TurnLedger
-from codex_bridge.losses import Losses, lost
+from codex_bridge.ledger import State
+from codex_bridge.losses import Losses
 from codex_bridge.params import ThreadSettings
 from codex_bridge.process import Launch, Server, Source, login_of
-from codex_bridge.replays import Pending, Step, Tried, next_step
 from codex_bridge.requests_served import RequestsServed
 from codex_bridge.restarts import DEADLY, Patience, Suspects
-from codex_bridge.rpc import Json, Notified, Requested
 from codex_bridge.running import Running
 from codex_bridge.servers import Servers
 from codex_bridge.sources import Remote
 from codex_bridge.steering import Steering
 from codex_bridge.stopping import INTERRUPT_DEADLINE, Stopping
 from codex_bridge.strain import Strain
-from codex_bridge.telling import LIMITS_TOLD, Telling
-from codex_bridge.threads import MOVES_ON, Threads, backend_of
+from codex_bridge.telling import Telling
+from codex_bridge.threads import Threads, backend_of
 from codex_bridge.tool_serving import ToolServing
 from codex_bridge.tools import Registrar
 from codex_bridge.turn import CodexTurn
+from codex_bridge.unfinished import Unfinished, fail
 from codex_bridge.watching import Watching
-from codex_bridge.wire.items import CompactionItem
 from codex_bridge.wire.notifications import (
-    ConfigWarned,
-    Delta,
-    ItemCompleted,
-    ItemStarted,
-    ThreadClosed,
-    TokenUsageUpdated,
-    TurnEnded,
-    Warned,
     Wire,
-    read,
 )
-from harness.errors import THE_LOG, HarnessError
 from harness.lean_values import dataclass
-from harness.masking import mask
 from harness.store.bindings import Bindings
 from harness.tasks import beside, guarded, guarding
 from harness.timing import Clock
@@ -73,13 +56,10 @@ from harness.turn_limit import TurnLimit
 from harness.turns import (
     EndedBy,
     Failure,
-    Finished,
     Notice,
     SubagentFinished,
     Trigger,
-    TurnEvent,
     TurnRequest,
-    TurnResult,
 )
 
 if TYPE_CHECKING:
@@ -97,8 +77,6 @@ DRAIN: Final = 10.0
 """Seconds that running turns have when the gateway shuts down, unless the configuration says otherwise."""
 HOOKED: Final = frozenset({"tools"})
 """What hooks of a turn are asked about here: Codex runs its own commands unasked, see `harness.tool_hooks`."""
-PLACES_KEY: Final = "agents.defaults.maxConcurrent"
-"""Of the configuration, for how many turns run at once."""
 COMPACTION_KEY: Final = "appServer.compactionTimeoutMs"
 """Of the configuration, for that."""
 
@@ -167,13 +145,10 @@ class CodexHarness:
         provider = launch.provider.id if launch and launch.provider else ""
         self._threads = Threads(bindings, backend_of(source), threads, login=self._login, provider=provider, now=now)
         self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
-        self._queues: dict[str, anyio.Lock] = {}
+        queues: dict[str, anyio.Lock] = {}
         self._at_work = AtWork(self._telling.tell)
         self._following = Following(settings.asker)
-        listener = Listener(
-            self._on_notification, self._on_request, self._on_loss, self._owns, lambda: self._at_work.any
-        )
-        self._servers = Servers(host, settings.agent, listener)
+        self._servers = Servers(host, settings.agent)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
         self._steering = Steering(self._servers, self._threads)
         self._watching = Watching(
@@ -182,17 +157,29 @@ class CodexHarness:
         begin = self._begin_beside = guarding(group)
         tools = ToolServing(self._servers, self._at_work, self._watching, begin, self.interrupt)
         self._requests = RequestsServed(tools, self._asks_served, now)
-        self._suspects = Suspects()
+        self._strain, self._suspects = Strain(), Suspects()
+        endings = Endings(self._servers, self._threads, self._at_work, self._strain, self._login, begin, now)
+        self._hearing = Hearing(
+            self._servers,
+            self._threads,
+            self._at_work,
+            self._watching,
+            endings,
+            self._requests,
+            self._following,
+            self._telling,
+            settings.on_late_subagent,
+        )
         self._losses = Losses(
             self._servers,
             self._threads,
             begin,
-            self._on_thread,
-            self._end,
+            self._hearing.on_thread,
+            endings.end,
             self._login,
             elsewhere=isinstance(source, Remote),
         )
-        self._running = Running(
+        running = Running(
             self._servers,
             self._threads,
             self._at_work,
@@ -203,15 +190,26 @@ class CodexHarness:
             settings.threads,
             self._telling,
             self._losses,
-            self._end,
+            endings.end,
         )
-        self._idle = Idle(begin, self._servers, self._threads, self._at_work, self._queues, settings.rest, clock)
-        self._strain = Strain()
+        self._idle = Idle(begin, self._servers, self._threads, self._at_work, queues, settings.rest, clock)
+        self._unfinished = Unfinished(
+            self._servers,
+            self._threads,
+            self._at_work,
+            running,
+            self._watching,
+            self._idle,
+            queues,
+            limit,
+            self._login,
+            settings.turn_deadline,
+        )
         self._bindings = bindings
-        self._unfinished: dict[CodexTurn, None] = {}
-        self._over: anyio.Event | None = None
-        """Set with the end of each turn, for who waits for the last one."""
         self._closed = False
+        self._servers.listen(
+            Listener(self._hearing.hear, self._requests.answer, self._on_loss, self._owns, lambda: self._at_work.any)
+        )
 
     @property
     def server(self) -> Server | None:
@@ -249,13 +247,13 @@ class CodexHarness:
             compacts=compacts,
         )
         if self._closed:
-            _fail(turn, SHUTTING_DOWN, Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
+            fail(turn, SHUTTING_DOWN, Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
             return turn
         if request.hooks:
             from harness.tool_hooks import missing_hook
 
             if missing := missing_hook(request.hooks, HOOKED):
-                _fail(turn, missing, Failure.POLICY)
+                fail(turn, missing, Failure.POLICY)
                 return turn
         if request.trigger is Trigger.CHAT:
             for other in [each for each in self._unfinished if _in_the_way(each, turn)]:
@@ -265,11 +263,11 @@ class CodexHarness:
                     self._group.start_soon(guarded, self._make_way, other)
         if request.fresh and not turn.apart:
             self._strain.forget(turn.key)
-        self._unfinished[turn] = None
+        self._unfinished.add(turn)
         for problem in self._registrar.untold():
             logger.warning("agent %s: %s", self._settings.agent, problem)
             turn.buffer.push(Notice(problem))
-        self._group.start_soon(self._run, turn)
+        self._group.start_soon(self._unfinished.run, turn)
         return turn
 
     @property
@@ -375,72 +373,6 @@ class CodexHarness:
             await beat.buffer.wait()
         await self.interrupt(beat, EndedBy.GIVEN_WAY)
 
-    # one turn
-
-    async def _run(self, turn: CodexTurn) -> None:
-        request = turn.request
-        queue = self._queues.setdefault(turn.key, anyio.Lock(fast_acquire=True))
-        try:
-            with turn.scope:
-                async with queue:
-                    await self._run_in_place(turn)
-        except TransportError as error:
-            lost(turn, error, self._login)
-        except RpcError as error:
-            _fail(turn, refusal(error, self._login), call_failure(error), str(error))
-        except CallTimeoutError as error:
-            _fail(turn, told(Trouble.SILENCE, self._login), call_failure(error), str(error))
-        except (CodexError, HarnessError) as error:
-            _fail(turn, str(error), call_failure(error))
-        except anyio.get_cancelled_exc_class():
-            _fail(turn, SHUTTING_DOWN, Failure.SHUTDOWN, by=EndedBy.SHUTDOWN)
-            raise
-        except Exception:
-            # The boundary of a turn: whatever breaks here must end this turn and no other.
-            logger.exception("turn for %s", request.session_key)
-            _fail(turn, f"The bridge had an internal error; {THE_LOG}.", Failure.OTHER)
-        finally:
-            self._unfinished.pop(turn, None)
-            if self._over is not None:
-                self._over.set()
-            if not queue.locked():
-                self._queues.pop(turn.key, None)
-        if turn.buffer.result is None:  # stopped before Codex knew of it
-            turn.push(turn.ended_ledger().stop())
-        result = turn.buffer.result
-        if result is not None and result.error:
-            logger.warning("turn for %s: %s %s", request.session_key, result.error, mask(result.detail))
-
-    async def _run_in_place(self, turn: CodexTurn) -> None:
-        if self._limit is None:
-            await self._run_in_time(turn)
-            return
-        place = turn.place = self._limit.come(attended=turn.request.trigger is Trigger.CHAT)
-        try:
-            if not place.held:
-                turn.buffer.push(Notice(f"{self._limit.running} turns run already, so this one waits ({PLACES_KEY})."))
-                await self._limit.wait(place)
-            await self._run_in_time(turn)
-        finally:
-            self._limit.leave(place)
-
-    async def _run_in_time(self, turn: CodexTurn) -> None:
-        request = turn.request
-        self._watching.begin(turn, request.seconds or self._settings.turn_deadline, request.limit_key or TURN_KEY)
-        try:
-            await self._running.run(turn)
-        finally:
-            self._watching.release(turn)
-            if turn.ledger is not None:
-                self._at_work.turns.pop(turn.ledger.thread_id, None)
-            for call in tuple(turn.calls):
-                call.cancel()
-            # Not before the end: a server that is killed right after it accepted a turn has written nothing down. But
-            # also when the gateway shuts down just then.
-            with anyio.CancelScope(shield=True):
-                await self._threads.finish(self._servers.current, turn)
-            self._idle.used(turn.key)
-
     # what the server says
 
     def _on_loss(self, life: Life) -> None:
@@ -458,15 +390,8 @@ class CodexHarness:
                 turn.over.set()
         self._losses.lose([turn for turn in gone if not turn.compacts], error)
 
-    def _on_notification(self, notification: Notified) -> None:
-        try:
-            self._take_in(notification)
-        except Exception:
-            # One word of the server that breaks something here must not end the connection, and every chat with it.
-            logger.exception("a notification of Codex: %s", notification.method)
-
-    async def _on_request(self, request: Requested) -> Json:
-        return await self._requests.answer(request)
+    def _on_thread(self, thread: str, wire: Wire) -> None:
+        self._hearing.on_thread(thread, wire)
 
     def _owns(self, thread_id: str) -> bool:
         return self._at_work.owns(thread_id) or self._following.at(thread_id) is not None
@@ -485,134 +410,6 @@ class CodexHarness:
             limit=self._limit,
         )
 
-    def _take_in(self, notification: Notified) -> None:
-        wire = read(notification)
-        if not isinstance(wire, Delta):
-            self._requests.see(wire)
-        match wire:
-            case ThreadClosed(thread_id=thread_id):
-                self._at_work.commands.end(thread_id)
-                self._at_work.counted.pop(thread_id, None)
-                connection = self._servers.current
-                if connection is not None and (key := connection.key_of(thread_id)) is not None:
-                    del connection.threads[key]
-                if connection is not None:
-                    connection.left.discard(thread_id)
-            case ConfigWarned(summary=summary) | Warned(message=summary, thread_id=None):
-                logger.warning("codex: %s", mask(summary))
-            case _:
-                thread = notification.params.get("threadId")
-                if isinstance(thread, str):
-                    self._on_thread(thread, wire)
-                elif notification.method == LIMITS_TOLD:
-                    self._telling.hear(notification.params)
-                if isinstance(wire, TurnEnded):
-                    self._following.over(wire.thread_id)
-                if isinstance(wire, ItemStarted | ItemCompleted):
-                    self._at_work.commands.see(wire)
-                if isinstance(wire, ItemCompleted) and isinstance(wire.item, CompactionItem):
-                    self._on_compaction(wire.thread_id)
-
-    def _on_thread(self, thread: str, wire: Wire) -> None:
-        if isinstance(wire, TokenUsageUpdated):
-            self._at_work.counted[thread] = wire.token_usage
-        turn = self._at_work.turns.get(thread)
-        if turn is not None and turn.ledger is not None:
-            events = turn.ledger.see(wire)
-            self._watching.see(turn, wire)
-            if isinstance(wire, TurnEnded):
-                self._end(turn, turn.ledger, events)
-            else:
-                turn.push(events)
-        elif (told := self._at_work.children.see(thread, wire)) is not None:
-            parent, event = told
-            if isinstance(event, SubagentFinished):
-                self._on_subagent(parent, event)
-            else:
-                self._threads.has_child(self._servers.current, parent, event.agent)
-            parent.buffer.push(event)
-
-    def _end(self, turn: CodexTurn, ledger: TurnLedger, events: Iterable[TurnEvent]) -> None:
-        """Hand on what came with the end of a turn, unless something is left to do of it first."""
-        events = tuple(events)
-        try:
-            events = tuple(self._judged(turn, ledger, events))
-        except Exception:  # what breaks here must not cost the turn its end
-            logger.exception("the end of a turn for %s", turn.request.session_key)
-        if turn.pending is not None:
-            self._at_work.turns.pop(ledger.thread_id, None)
-            turn.steers.release()
-            turn.over.set()
-            return
-        turn.push(events)
-        if ledger.goes_on:
-            turn.steers.release()
-            turn.over.set()
-
-    def _judged(self, turn: CodexTurn, ledger: TurnLedger, events: Iterable[TurnEvent]) -> Iterable[TurnEvent]:
-        """See whether a conversation can go on in its thread after what ended in it; a failure says so then."""
-        for event in events:
-            if not isinstance(event, Finished):
-                continue
-            result = event.result
-            if not turn.aside:
-                if result.compacted and not turn.summary_heard:
-                    self._on_compaction(ledger.thread_id)  # only the end tells of it
-                if result.failure is Failure.CONTEXT:
-                    turn.outgrown = told(Trouble.OVERFLOW, self._login)
-                elif result.failure is Failure.IMAGE:
-                    turn.outgrown = result.error  # the picture stays in it, so every turn would fail
-                elif turn.compacts and result.compacted:
-                    self._strain.forget(turn.key)
-                else:
-                    turn.outgrown = self._strain.see(turn.key, result, summary_failed=ledger.summary_failed)
-            step = self._next_step(turn, ledger, result)
-            if step is not None:
-                turn.pending = Pending(step[0], result, tuple(events), step[1])
-            elif turn.outgrown and result.error:
-                told_so = Finished(replace(result, error=f"{result.error} {MOVES_ON}"))
-                return [told_so if each is event else each for each in events]
-        return events
-
-    def _next_step(self, turn: CodexTurn, ledger: TurnLedger, result: TurnResult) -> tuple[Step, float] | None:
-        """What is left to do of a turn that Codex ended, and after how many seconds."""
-        connection = self._servers.current
-        if result.failure is None or turn.stopped or connection is None:
-            return None
-        thread = self._threads.of_chat(turn)
-        tried = Tried(
-            trigger=turn.request.trigger,
-            said=ledger.said_anything or bool(result.earlier),
-            joined=turn.steers.taken,
-            tried_again=turn.tried_again,
-            retried=ledger.retried,
-            outgrown=bool(turn.outgrown),
-            own_thread=not (turn.aside or turn.compacts) and thread is not None,
-            # Pictures that were refused do not go into it.
-            fresh_is_less=thread is not None and (thread.has_history or result.failure is Failure.IMAGE),
-        )
-        return next_step(result, tried, self._now())
-
-    def _on_subagent(self, parent: CodexTurn, event: SubagentFinished) -> None:
-        if parent.ledger is not None:
-            parent.ledger.count_subagent(event.result.usage)
-        if parent.buffer.result is not None:  # nobody reads the turn's events any more
-            logger.info("a subagent of %s ended after its turn: %s", parent.request.session_key, event.result.usage)
-            try:
-                self._settings.on_late_subagent(parent.request, event)
-            except Exception:  # the gateway's own code must not end the connection
-                logger.exception("on_late_subagent")
-
-    def _on_compaction(self, thread_id: str) -> None:
-        """A summary took the place of the conversation, the quoted files in it too: the next turn quotes them anew."""
-        if (turn := self._at_work.turns.get(thread_id)) is not None:
-            turn.summary_heard = True
-        connection = self._servers.current
-        key = connection.key_of(thread_id) if connection is not None else None
-        if connection is not None and key is not None:
-            self._threads.summarised(connection, key)
-            self._group.start_soon(guarded, self._threads.remembered.store, connection, key)
-
     async def drain(self, seconds: float | None = None) -> None:
         """Take no more turns, and see to the end of those that there are.
 
@@ -627,17 +424,11 @@ class CodexHarness:
             turn.stopped = turn.stopped or EndedBy.SHUTDOWN
             turn.scope.cancel()
         with anyio.move_on_after(self._settings.drain if seconds is None else seconds):
-            await self._all_over()
+            await self._unfinished.all_over()
         async with anyio.create_task_group() as group:
-            for turn in tuple(self._unfinished):
+            for turn in self._unfinished:
                 group.start_soon(self.interrupt, turn, EndedBy.SHUTDOWN)
-            await self._all_over()
-
-    async def _all_over(self) -> None:
-        while self._unfinished:
-            if self._over is None or self._over.is_set():
-                self._over = anyio.Event()
-            await self._over.wait()
+            await self._unfinished.all_over()
 
     def close(self) -> None:
         """Take no more turns, and let go of the server."""
@@ -649,10 +440,6 @@ class CodexHarness:
 
 def _in_the_way(other: CodexTurn, message: CodexTurn) -> bool:
     return other.request.trigger is not Trigger.CHAT and other.key == message.key
-
-
-def _fail(turn: CodexTurn, sentence: str, failure: Failure, detail: str = "", *, by: EndedBy = EndedBy.ITSELF) -> None:
-    turn.push(turn.ended_ledger().fail(sentence, detail, failure, by=by))
 
 
 @asynccontextmanager

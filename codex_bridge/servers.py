@@ -44,15 +44,18 @@ class Servers:
     Args:
         host: The home's server.
         agent: The agent's id.
-        listener: Hears what the server says.
     """
 
-    def __init__(self, host: Host, agent: str, listener: Listener) -> None:
+    def __init__(self, host: Host, agent: str) -> None:
         self._host = host
         self._agent = agent
-        self._listener = listener
+        self._listener: Listener | None = None
         self._connection: Connection | None = None
-        host.join(listener)
+
+    def listen(self, listener: Listener) -> None:
+        """Have a listener hear what the server says; once, before the first server is got."""
+        self._listener = listener
+        self._host.join(listener)
 
     @property
     def current(self) -> Connection | None:
@@ -92,7 +95,8 @@ class Servers:
 
     def release(self) -> None:
         """Use it no more."""
-        self._host.leave(self._listener)
+        if self._listener is not None:
+            self._host.leave(self._listener)
 
     def _on(self, life: Life) -> Connection:
         if self._connection is None or self._connection.life is not life:

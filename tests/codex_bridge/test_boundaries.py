@@ -15,7 +15,7 @@ from tests.support.turns import first_delta, harness_on_fake, words
 
 INTERNAL = "The bridge had an internal error; the log has the details."
 BOUNDARIES = {
-    "bridge.py": {"guarded", "self._run", "self.interrupt"},
+    "bridge.py": {"guarded", "self._unfinished.run", "self.interrupt"},
     "hosts.py": {"self._serve"},
     "client.py": {"self._read", "self._write", "self._serve"},
     "pool.py": {"guarded", "harness.drain"},

@@ -76,7 +76,7 @@ async def test_the_handshake_asks_for_the_experimental_api_and_for_less_and_says
 
 
 def test_nothing_that_a_turn_is_made_of_is_kept_back() -> None:
-    nobody_acts_on = {"thread/started", "thread/status/changed", "serverRequest/resolved"}
+    nobody_acts_on = {"thread/started", "thread/status/changed"}
     assert set(UNHEARD) & {*NOTIFICATIONS, *DELTAS} == nobody_acts_on
 
 

@@ -120,7 +120,7 @@ async def test_a_notification_that_breaks_something_here_ends_no_connection(
             raise RuntimeError("a mistake of ours")
         return read(notification)
 
-    monkeypatch.setattr("codex_bridge.bridge.read", broken)
+    monkeypatch.setattr("codex_bridge.hearing.read", broken)
     async with harness_on_fake(tmp_path) as harness:
         with caplog.at_level(logging.ERROR):
             assert (await ask(harness, "echo")).outcome is Outcome.ANSWERED

@@ -53,7 +53,7 @@ def kill_at(play: Stage, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             kill(play)
         return read(notification)
 
-    monkeypatch.setattr("codex_bridge.bridge.read", reading)
+    monkeypatch.setattr("codex_bridge.hearing.read", reading)
 
 
 def kill_during(play: Callable[[], Stage], method: Method[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
