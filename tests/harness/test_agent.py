@@ -1,5 +1,4 @@
 import stat
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,11 +32,11 @@ from harness.settings.files import ContextInjection, FileLimits, FileSettings, W
 from harness.store.held_file import HeldFile
 from harness.toolbox import OwnChat, ToolTurn
 from harness.tools import Tool
-from harness.turns import Outcome, Trigger, TurnEvent, TurnRequest, TurnResult
+from harness.turns import Outcome, Trigger, TurnRequest, TurnResult
 from harness.workspace.filters import ALREADY_SENT
 from harness.workspace.hooks import BootstrapEvent, BootstrapHooks
 from harness.workspace.warning_text import prompt_notice
-from tests.support.untouched import Untouched
+from tests.support.untouched import Noted, Recording
 
 POLL = PollText("poll")
 MESSAGE = InboundMessage(
@@ -58,26 +57,6 @@ CODEX = Habits(
 
 def gatherer(workspace: Path, agent: str = "main") -> Gatherer:
     return Gatherer(plain_settings(workspace, agent), Habits(), now=lambda: datetime(2031, 5, 6, 7, 8, tzinfo=UTC))
-
-
-class Noted(Untouched):
-    """A turn that is only looked at."""
-
-    def __init__(self, request: TurnRequest) -> None:
-        self.request = request
-
-    def events(self) -> AsyncIterator[TurnEvent]:
-        raise NotImplementedError
-
-    async def result(self) -> TurnResult:
-        raise NotImplementedError
-
-
-class Recording:
-    """A backend that keeps the requests it is given."""
-
-    def start(self, request: TurnRequest) -> Noted:
-        return Noted(request)
 
 
 async def test_a_message_becomes_a_request_with_the_workspace_as_it_is_now(tmp_path: Path) -> None:
