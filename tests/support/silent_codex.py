@@ -77,11 +77,11 @@ class SilentCodex(FakeCodex):
             case Requested(method="thread/turns/list", params={"threadId": str(thread)}) if thread in self._unended:
                 return (Result({"data": [self._last(thread)]}),)
             case Requested(method="turn/start", params={"threadId": str(thread)}):
-                return self._begin(event, thread)
+                return self._begun(event, thread)
             case _:
                 return super().__call__(event)
 
-    def _begin(self, event: Requested, thread: str) -> Iterable[Step]:
+    def _begun(self, event: Requested, thread: str) -> Iterable[Step]:
         said = event.params["input"]
         assert isinstance(said, list)
         last = said[-1]
