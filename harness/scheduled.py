@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from harness.agent import Agent
-from harness.delivery.parcel import NOT_SENT
 from harness.errors import HarnessError, StoreError
-from harness.replies.gate import Say, Silent, decide, sentence
+from harness.replies.gate import Say, Silent, Way, decide, ended_well, sentence
 from harness.store.transcript import Occasion, Spoken
-from harness.turns import Outcome, RunningTurn, Trigger, TurnResult
+from harness.turns import RunningTurn, Trigger, TurnResult
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +47,8 @@ class JobResult:
     """One sentence for a person."""
     result: TurnResult | None = None
     """The turn; None when it could not begin."""
+    say: Say | None = None
+    """What the chat was told, or would have been, with its files; None for nothing, also where a tool has told it."""
 
 
 async def run_job(
@@ -55,8 +56,9 @@ async def run_job(
     job: Job,
     *,
     key: str,
-    deliver: Callable[[str], Awaitable[None]],
+    deliver: Callable[[Say], Awaitable[None]],
     mirror: Callable[[str, Spoken], Awaitable[None]] | None = None,
+    way: Way = Way(),  # noqa: B008 - frozen
 ) -> JobResult:
     """Run a job to its end; whatever goes wrong is told by the result.
 
@@ -64,32 +66,31 @@ async def run_job(
         agent: The agent.
         job: What is to be done.
         key: An id that no other run has.
-        deliver: Sends a text to the chat; an exception means that it was not sent. `harness.delivery.unasked` has one
-            that loses it in no crash.
+        deliver: Tells the chat; an exception means that it was not told. `harness.delivery.unasked` has one that loses
+            nothing in a crash, and lets only those files out that may.
         mirror: Keeps in a chat's transcript what was said there.
+        way: The chat that is told, so that what tools sent there is not told again.
     """
     try:
         turn = await agent.scheduled(job.prompt, session_key=job.session_key, key=key, light=job.light)
     except HarnessError as error:  # the workspace is not there, say
         return JobResult(JobStatus.FAILED, error=str(error))
     result = await turn.result()
-    reply = decide(result, Trigger.CRON)
-    if result.outcome is not Outcome.ANSWERED or (isinstance(reply, Say) and reply.notice):
+    reply = decide(result, Trigger.CRON, way=way)
+    if not ended_well(result) or (isinstance(reply, Say) and reply.notice):
         return JobResult(JobStatus.FAILED, error=sentence(result, Trigger.CRON), result=result)
     if isinstance(reply, Silent):
-        return JobResult(JobStatus.SILENT, result=result)
-    if reply.media:  # `deliver` takes no files
-        logger.warning("%s named files that were not sent: %s", job.session_key, [each.source for each in reply.media])
-    text = "\n\n".join(reply.texts or (NOT_SENT,))
+        return JobResult(JobStatus.TOLD if reply.said else JobStatus.SILENT, result=result)
+    text = "\n\n".join(reply.texts)
     try:
-        await deliver(text)
+        await deliver(reply)
     except Exception as error:  # a channel may fail in any way
         logger.warning("what %s came to was not sent", job.session_key, exc_info=True)
-        return JobResult(JobStatus.FAILED, text, f"The answer could not be delivered: {error}", result)
+        return JobResult(JobStatus.FAILED, text, f"The answer could not be delivered: {error}", result, reply)
     # A run in the chat's own conversation has been kept by its backend.
-    if mirror is not None and job.chat and (job.light or job.chat != job.session_key):
+    if text and mirror is not None and job.chat and (job.light or job.chat != job.session_key):
         try:
             await mirror(job.chat, Spoken(answered=text, occasion=Occasion.SCHEDULED))
         except StoreError as error:
             logger.warning("%s will not know what %s told it: %s", job.chat, job.session_key, error)
-    return JobResult(JobStatus.TOLD, text, result=result)
+    return JobResult(JobStatus.TOLD, text, result=result, say=reply)

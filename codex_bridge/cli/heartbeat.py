@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ import typer
 
 from codex_bridge.cli.options import Rule, Written, apart
 from codex_bridge.cli.played import played, root_of
+from codex_bridge.cli.printed import Printed, file_lines, messages_of, reactions_data, sent_data
 from codex_bridge.cli.saying import said
 from codex_bridge.cli.setup import (
     AgentOption,
@@ -38,6 +39,7 @@ from codex_bridge.lanes import HABITS
 from codex_bridge.loopback.recorder import RecordedRequest
 from codex_bridge.loopback.script import Action, CallTool, Reply, say
 from harness.clock import format_user_time
+from harness.delivery.parcel import deliverable
 from harness.errors import StoreError
 from harness.heartbeat.convention import Ack
 from harness.heartbeat.events import (
@@ -52,7 +54,7 @@ from harness.heartbeat.events import (
     Settled,
     Skipped,
 )
-from harness.heartbeat.outcome import Status
+from harness.heartbeat.outcome import Status, Verdict
 from harness.heartbeat.run import plan_run
 from harness.heartbeat.runner import Gateway, HeartbeatRunner
 from harness.heartbeat.schedule import next_due, phase_offset
@@ -65,6 +67,8 @@ from harness.heartbeat.wording import RESPONSE_TOOL
 from harness.inbound import ChatKind, chat_key
 from harness.json_value import Json
 from harness.masking import mask
+from harness.replies.gate import Say, Silent
+from harness.replies.media import MediaRules
 from harness.settings.agent import AgentSettings
 from harness.workspace.folder import check_folder
 from harness.workspace.names import HEARTBEAT
@@ -128,14 +132,15 @@ def command(
         codex_home=codex_home,
         codex_config=found.codex,
     )
+    chats = Chats(place_of(settings).target, Printed(quiet=as_json))
     if watch:
-        anyio.run(_run, how, root, Teller(settings, as_json=as_json), loopback, model, True)
+        anyio.run(_run, how, root, chats, Teller(settings, chats, as_json=as_json), loopback, model, True)
         return
     told: list[HeartbeatEvent] = []
-    teller = Teller(settings, as_json=False) if not as_json else told.append
-    settled = anyio.run(_run, how, root, teller, loopback, model, False)
+    teller = Teller(settings, chats, as_json=False) if not as_json else told.append
+    settled = anyio.run(_run, how, root, chats, teller, loopback, model, False)
     if as_json:
-        print(json.dumps(_account(told, place_of(settings).target), ensure_ascii=False, indent=2))
+        print(json.dumps(_account(told, chats), ensure_ascii=False, indent=2))
     raise typer.Exit(1 if isinstance(settled, Failed) else 0)
 
 
@@ -294,18 +299,45 @@ def _length(time: timedelta) -> str:
 # a run
 
 
+@dataclass
+class Chats:
+    """What chats get of heartbeats, or would get."""
+
+    target: Target | None
+    """Where alerts would go."""
+    printed: Printed
+    """What tools sent."""
+    files: MediaRules = field(default_factory=MediaRules)
+
+    def alert(self, verdict: Verdict) -> Say | Silent:
+        """What would be told, with the files that may go out, if there were no reason to hold it."""
+        if verdict.skip is SkipReason.SENT:
+            return Silent(said=True)
+        text = verdict.text or verdict.withheld
+        say = Say((text,) if text else (), media=verdict.media, gone=verdict.gone)
+        return deliverable(say, self.files, self.printed.aside) if text or verdict.media else Silent()
+
+    def data(self, verdict: Verdict) -> list[dict[str, object]]:
+        """What `--json` prints of them; what tools sent is told with the first heartbeat after it."""
+        sent, self.printed.outbox = self.printed.outbox, []
+        if self.target is not None:
+            sent += messages_of(self.alert(verdict), channel=self.target.channel, chat=self.target.chat)
+        return list(map(sent_data, sent))
+
+
 class Teller:
     """Prints what comes of heartbeats, for a person or as one line of JSON for each event."""
 
-    def __init__(self, settings: AgentSettings, *, as_json: bool) -> None:
+    def __init__(self, settings: AgentSettings, chats: Chats, *, as_json: bool) -> None:
         self._settings = settings
         self._json = as_json
-        self._target = place_of(settings).target
+        self._chats = chats
+        self._target = chats.target
 
     def __call__(self, event: HeartbeatEvent) -> None:
         """Hear of an event."""
         if self._json:
-            print(json.dumps(_data(event, self._target), ensure_ascii=False), flush=True)
+            print(json.dumps(_data(event, self._chats), ensure_ascii=False), flush=True)
             return
         for line, to_person in self._lines(event):
             print(line, file=sys.stdout if to_person else sys.stderr, flush=True)
@@ -313,12 +345,15 @@ class Teller:
     def _lines(self, event: HeartbeatEvent) -> list[tuple[str, bool]]:
         match event:
             case Ended(verdict=verdict):
-                text = verdict.text or verdict.withheld
-                if verdict.status is Status.QUIET or not text:
+                alert = self._chats.alert(verdict)
+                if isinstance(alert, Silent) and alert.said:
+                    return [(f"[nothing more would be sent: {WHY[SkipReason.SENT]}]", False)]
+                if verdict.status is Status.QUIET or isinstance(alert, Silent):
                     return [("[quiet: nothing would be sent]", False)]
                 whom = f"{self._target.channel} {self._target.chat}" if self._target else "nobody"
                 why = "" if self._target else f": {WHY[SkipReason.NO_TARGET]}"
-                return [(text, True), (f"[would be sent to {whom}{why}]", False)]
+                shown = [(line, True) for line in (*alert.texts, *file_lines(alert.media))]
+                return [*shown, (f"[would be sent to {whom}{why}]", False)]
             case Skipped(reason=reason):
                 return [(f"[skipped: {WHY[reason]} ({reason})]", False)]
             case Deferred(until=until, why=why):
@@ -338,16 +373,15 @@ class Teller:
         return format_user_time(at, self._settings.time.zone, clock=self._settings.time.clock)
 
 
-def _data(event: HeartbeatEvent, target: Target | None) -> dict[str, object]:
+def _data(event: HeartbeatEvent, chats: Chats) -> dict[str, object]:
     match event:
         case Ended(verdict=verdict, result=result):
-            text = verdict.text or verdict.withheld
-            where = {"channel": target.channel, "chat": target.chat} if target else {}
             return {
                 "event": "ended",
                 "quiet": verdict.status is Status.QUIET,
-                "text": text,
-                "outbox": [{**where, "text": text}] if text and target else [],
+                "text": verdict.text or verdict.withheld,
+                "outbox": chats.data(verdict),
+                **reactions_data(chats.printed),
                 "thread": result.conversation,
                 "turn": result.turn,
             }
@@ -373,12 +407,12 @@ def _data(event: HeartbeatEvent, target: Target | None) -> dict[str, object]:
             return {"event": "scheduled", "at": _iso(at)}
 
 
-def _account(told: list[HeartbeatEvent], target: Target | None) -> dict[str, object]:
+def _account(told: list[HeartbeatEvent], chats: Chats) -> dict[str, object]:
     """What `--once --json` prints: what came of it, what was said meanwhile, and when the next one is due."""
     account: dict[str, object] = {}
     for event in told:
         if isinstance(event, Skipped | Deferred | Ended | GaveWay | Failed):
-            account |= _data(event, target)
+            account |= _data(event, chats)
         elif isinstance(event, Began):
             account["session"] = event.session_key
         elif isinstance(event, Scheduled):
@@ -407,12 +441,15 @@ def attentive(request: RecordedRequest) -> Action:
 async def _run(
     how: Callable[..., AbstractAsyncContextManager[Running]],
     root: Path,
+    chats: Chats,
     teller: Callable[[HeartbeatEvent], None],
     loopback: bool,
     model: str | None,
     watch: bool,
 ) -> Settled | None:
+    how = partial(how, outbox=chats.printed)
     async with played(how, attentive if loopback else None, model=model, root=root) as live:
+        chats.files = live.files
         settings = live.agent.gatherer.settings
         place = place_of(settings)
 

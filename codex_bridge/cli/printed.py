@@ -1,11 +1,12 @@
 """An outbox that is a terminal: what chats would get is printed, and kept for whoever prints data."""
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from codex_bridge.cli.saying import said
-from harness.delivery.outbox import Abilities, Outgoing, Reaction
+from harness.delivery.outbox import Abilities, Media, Outgoing, Reaction
+from harness.replies.gate import Reply, Silent
 
 
 @dataclass
@@ -54,9 +55,26 @@ class Printed:
 
 def lines(outgoing: Outgoing) -> list[str]:
     """What is printed of a message."""
-    files = (f"[{'voice' if each.voice else 'file'}: {each.source}]" for each in outgoing.media)
     rows = (" ".join(f"[{button.label}]" for button in row) for row in outgoing.buttons)
-    return [*([outgoing.text] if outgoing.text else []), *files, *rows]
+    return [*([outgoing.text] if outgoing.text else []), *file_lines(outgoing.media), *rows]
+
+
+def file_lines(media: Iterable[Media]) -> list[str]:
+    """What is printed of files."""
+    return [f"[{'voice' if each.voice else 'file'}: {each.source}]" for each in media]
+
+
+def messages_of(reply: Reply, *, channel: str, chat: str, reply_to: str = "") -> list[Outgoing]:
+    """The messages that a chat would get, one for each text and each file."""
+    if isinstance(reply, Silent):
+        return []
+    answering = reply.answering or ("",) * len(reply.texts)
+    empty = Outgoing(key="", channel=channel, chat=chat, text="", reply_to=reply_to)
+    texts = zip(reply.texts, answering, strict=True)
+    return [
+        *(replace(empty, text=text, reply_to=to or reply_to) for text, to in texts),
+        *(replace(empty, media=(each,)) for each in reply.media),
+    ]
 
 
 def sent_data(outgoing: Outgoing) -> dict[str, object]:
@@ -73,7 +91,12 @@ def sent_data(outgoing: Outgoing) -> dict[str, object]:
     }
 
 
-def reaction_data(reaction: Reaction) -> dict[str, object]:
+def reactions_data(printed: Printed) -> dict[str, object]:
+    """What `--json` prints of the reactions; nothing where there are none."""
+    return {"reactions": list(map(_reaction_data, printed.reactions))} if printed.reactions else {}
+
+
+def _reaction_data(reaction: Reaction) -> dict[str, object]:
     """What `--json` prints of a reaction."""
     return {
         "channel": reaction.channel,

@@ -132,7 +132,8 @@ async def hold(
         with tempfile.TemporaryDirectory() as folder:
             async with bindings_at(Path(folder) / "ledger.sqlite") as store, drained_by_sigterm(live.harness):
                 deliveries = Deliveries(store.database)
-                courier = Courier(deliveries, printed, tell=printed.aside)
+                limit = live.agent.gatherer.settings.heartbeat.ack_max_chars
+                courier = Courier(deliveries, printed, media=live.files, ack_max_chars=limit, tell=printed.aside)
                 async with (
                     anyio.create_task_group() as group,
                     open_desk(live.agent, deliveries, courier, tell=printed.aside, listen=listen) as desk,

@@ -16,7 +16,7 @@ from codex_bridge.cli.composing import now
 from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
 from codex_bridge.cli.options import goes_with, like
 from codex_bridge.cli.played import played, root_of
-from codex_bridge.cli.printed import Printed, reaction_data, sent_data
+from codex_bridge.cli.printed import Printed, file_lines, messages_of, reactions_data, sent_data
 from codex_bridge.cli.saying import ended_well, said
 from codex_bridge.cli.setup import (
     AgentOption,
@@ -38,11 +38,13 @@ from codex_bridge.tools import DIRECT
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.channels import from_payload
+from harness.delivery.parcel import deliverable
 from harness.durations import parse_duration
 from harness.inbound import InboundMessage
 from harness.json_files import read_object
 from harness.masking import mask
 from harness.replies.gate import Say, Silent, Way, decide, sentence
+from harness.replies.media import MediaRules
 from harness.replies.mode import Delivery
 from harness.replies.preview import Preview
 from harness.replies.silence import showable
@@ -100,9 +102,9 @@ def command(
     paper = _Paper()
     printed = Printed(quiet=as_json, before=paper.end)
     paper_of_turn = None if as_json else paper
-    result, way = anyio.run(_run, message, partial(how, outbox=printed), loopback, model, paper_of_turn)
+    result, way, files = anyio.run(_run, message, partial(how, outbox=printed), loopback, model, paper_of_turn)
     if as_json:
-        print(json.dumps(as_data(message, result, printed, way), ensure_ascii=False, indent=2))
+        print(json.dumps(as_data(message, result, printed, way, files), ensure_ascii=False, indent=2))
     elif not ended_well(result, way):
         print(f"codex-bridge: {said(sentence(result))}", file=sys.stderr)
     raise typer.Exit(0 if ended_well(result, way) else 1)
@@ -116,20 +118,18 @@ def as_data(
     result: TurnResult,
     printed: Printed,
     way: Way = Way(),  # noqa: B008 - frozen
+    files: MediaRules = MediaRules(),  # noqa: B008 - frozen
 ) -> dict[str, object]:
     """What `--json` prints: the outbox, what tools sent before the answer, and how the turn ended."""
-    reply = decide(result, way=way)
-    texts = reply.texts if isinstance(reply, Say) else ()
-    where = {"channel": message.channel, "chat": message.chat.id, "replyTo": message.message_id}
+    left_out: list[str] = []
+    reply = deliverable(decide(result, way=way), files, left_out.append)
+    sent = messages_of(reply, channel=message.channel, chat=message.chat.id, reply_to=message.message_id)
     return {
-        "outbox": [*map(sent_data, printed.outbox), *({**where, "text": text} for text in texts)],
-        **_reactions(printed),
+        "outbox": list(map(sent_data, (*printed.outbox, *sent))),
+        **reactions_data(printed),
+        **({"leftOut": left_out} if left_out else {}),
         "result": _result_data(result),
     }
-
-
-def _reactions(printed: Printed) -> dict[str, object]:
-    return {"reactions": list(map(reaction_data, printed.reactions))} if printed.reactions else {}
 
 
 def _result_data(result: TurnResult) -> dict[str, object]:
@@ -167,7 +167,7 @@ def _several(
     if as_json:
         data = {
             "outbox": list(map(sent_data, held.printed.outbox)),
-            **_reactions(held.printed),
+            **reactions_data(held.printed),
             "turns": [
                 {
                     "message": each.message,
@@ -202,14 +202,15 @@ async def _run(
     loopback: bool,
     model: str | None,
     paper: "_Paper | None",
-) -> tuple[TurnResult, Way]:
+) -> tuple[TurnResult, Way, MediaRules]:
     root = root_of(loopback=loopback)
     async with played(how, echo if loopback else None, model=model, root=root) as live:
         turn = await live.agent.receive(message)
         try:
             async with drained_by_sigterm(live.harness):
                 way = _way(message, live.agent)
-                return (await turn.result() if paper is None else await show(turn, paper, way)), way
+                shown = turn.result() if paper is None else show(turn, paper, way, live.files)
+                return await shown, way, live.files
         finally:
             if turn.thread is not None:  # it got as far as to be sent
                 LastPrompts(agent_dir(root, live.agent.gatherer.settings.id)).keep(prompt_of(turn, now()))
@@ -224,6 +225,7 @@ async def show(
     turn: RunningTurn,
     paper: "_Paper | None" = None,
     way: Way = Way(),  # noqa: B008 - frozen
+    files: MediaRules = MediaRules(),  # noqa: B008 - frozen
 ) -> TurnResult:
     """Print a turn's answer as it comes, and give its result."""
     preview, paper = Preview(), paper or _Paper()
@@ -240,12 +242,17 @@ async def show(
             case Notice(text=text):
                 print(f"[{said(text)}]", file=sys.stderr, flush=True)
             case Finished(result=result):
-                reply = decide(result, way=way)
+                left_out: list[str] = []
+                reply = deliverable(decide(result, way=way), files, left_out.append)
                 if result.outcome is not Outcome.ANSWERED:
                     paper.show(showable(result.text))  # what went wrong is said by the caller, on stderr
                 elif isinstance(reply, Say):
                     paper.show("\n\n".join(reply.texts))
                 paper.end()
+                for line in file_lines(reply.media) if isinstance(reply, Say) else ():
+                    print(line, flush=True)
+                for line in left_out:
+                    print(f"[{line}]", file=sys.stderr, flush=True)
                 if isinstance(reply, Silent) and reply.chosen and not result.evidence.sent:
                     print(f"[{reply.why}]" if reply.why else SILENT, file=sys.stderr, flush=True)
                 return result

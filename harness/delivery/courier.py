@@ -18,7 +18,7 @@ import anyio.abc
 
 from harness.delivery.advice import is_hopeless
 from harness.delivery.outbox import Outbox
-from harness.delivery.parcel import NOT_SENT, files, is_file, planned, unpacked
+from harness.delivery.parcel import NOT_SENT, deliverable, files, is_file, planned, unpacked
 from harness.delivery.payload import topic_of
 from harness.delivery.posting import LONGEST_WAIT, GaveUpError, Place, Posting
 from harness.delivery.showing import Showing
@@ -26,6 +26,7 @@ from harness.lean_values import dataclass
 from harness.replies.gate import Reply, Say, Silent, Way, decide
 from harness.replies.media import MediaRules
 from harness.replies.mode import Delivery
+from harness.settings.heartbeat import ACK_MAX_CHARS
 from harness.store.admitted import Ending, Inbound, Outbound, Sending
 from harness.store.deliveries import Deliveries
 from harness.turns import EndedBy, Failure, Finished, RunningTurn, Trigger, TurnEvent, TurnResult
@@ -64,6 +65,7 @@ class Courier:
         deliveries: The ledger.
         outbox: The way to the chats.
         media: Where the files of answers may be taken from; by default nothing but addresses goes out.
+        ack_max_chars: How long what stands beside a heartbeat's token may be and still be dropped with it.
         tell: Hears, in one sentence, of what a person who runs the gateway should know.
         waits: Seconds between the tries to send a text.
         deadline: Seconds for one call of the channel.
@@ -78,6 +80,7 @@ class Courier:
         outbox: Outbox,
         *,
         media: MediaRules = MediaRules(),  # noqa: B008 - frozen
+        ack_max_chars: str | float | None = ACK_MAX_CHARS,
         tell: Callable[[str], None] = logger.warning,
         waits: Sequence[float] = WAITS,
         deadline: float = SEND_DEADLINE,
@@ -88,6 +91,7 @@ class Courier:
         self._deliveries = deliveries
         self._posting = Posting(deliveries, outbox, tell=tell, waits=waits, deadline=deadline, sleep=sleep)
         self._media = media
+        self._ack_max_chars = ack_max_chars
         self._now = now
         self._sleep = sleep
         self._wall = wall
@@ -251,11 +255,12 @@ class Courier:
 
     def _decided(self, result: TurnResult, trigger: Trigger, way: Way) -> Reply:
         """What the chat is told, with the files that may go out."""
-        reply = decide(result, trigger, way=way)
-        if isinstance(reply, Silent):
-            return reply
-        reply = files(reply, self._media, self._posting.tell)
-        return reply if reply.texts or reply.media else Silent(said=True)  # a tool has sent them
+        reply = decide(result, trigger, ack_max_chars=self._ack_max_chars, way=way)
+        return deliverable(reply, self._media, self._posting.tell)
+
+    def planned(self, lead: Inbound, say: Say) -> dict[int, str]:
+        """The messages by place, with the files that may go out, of what a chat is told that did not ask."""
+        return planned(files(say, self._media, self._posting.tell), self._posting.can(lead))
 
     def plan(
         self, lead: Inbound, result: TurnResult, taken: int, *, delivery: Delivery = Delivery.AUTOMATIC

@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.delivery.outbox import Abilities, Media
 from harness.lean_values import dataclass
-from harness.replies.gate import Say
+from harness.replies.gate import Reply, Say, Silent
 from harness.replies.media import Dropped, MediaRules, checked, is_same
 
 _MARK: Final = "\x1e"
@@ -78,6 +78,14 @@ def planned(reply: Say, can: Abilities, after: int = 0) -> dict[int, str]:
     rows = dict(enumerate(texts))
     first = max(len(texts), after) if reply.media else 0
     return rows | {first + at: packed(Parcel(media=media)) for at, media in enumerate(reply.media)}
+
+
+def deliverable(reply: Reply, rules: MediaRules, tell: Callable[[str], None]) -> Reply:
+    """What a chat is told of a turn, see `files`; that a tool has told it where nothing is left of it."""
+    if isinstance(reply, Silent):
+        return reply
+    found = files(reply, rules, tell)
+    return found if found.texts or found.media else Silent(said=True)
 
 
 def files(reply: Say, rules: MediaRules, tell: Callable[[str], None]) -> Say:

@@ -6,10 +6,11 @@ is brought once.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from harness.delivery.courier import Courier
 from harness.errors import HarnessError
+from harness.replies.gate import Say
 from harness.store.admitted import Admission, Ending, Inbound, Outbound
 from harness.store.deliveries import Deliveries
 
@@ -35,15 +36,17 @@ class Unasked:
         self._courier = courier
         self._now = now
 
-    async def tell(self, key: str, *, session_key: str, channel: str, chat: str, texts: Sequence[str]) -> None:
+    async def tell(self, key: str, *, session_key: str, channel: str, chat: str, say: Say) -> None:
         """Tell a chat something. When this returns it was sent, or the ledger has it and it is tried again.
+
+        A text that is longer than the channel takes goes out as several, and a file only where it may.
 
         Args:
             key: An id that nothing else has, the same when it is told twice: that of the run which says it.
             session_key: The conversation that it belongs to.
             channel: The channel.
             chat: The channel's own id of the chat.
-            texts: Its messages, in their order; at least one.
+            say: What it is told; nothing is done where that is nothing.
 
         Raises:
             UndeliverableError: It is not tried again.
@@ -57,17 +60,20 @@ class Unasked:
             arrived_at=self._now(),
             payload="",
         )
-        outbound = [Outbound(key, place, text) for place, text in enumerate(texts)]
-        admission = await self._courier.kept(self._deliveries.owe(lead, dict(enumerate(texts))), Admission.NEW)
+        plan = self._courier.planned(lead, say)
+        if not plan:
+            return
+        outbound = [Outbound(key, place, text) for place, text in plan.items()]
+        admission = await self._courier.kept(self._deliveries.owe(lead, plan), Admission.NEW)
         if admission is not Admission.NEW:
             return
         if await self._courier.late(lead, outbound) is Ending.UNDELIVERABLE:
             raise UndeliverableError(channel, chat)
 
-    def to(self, key: str, *, session_key: str, channel: str, chat: str) -> Callable[[str], Awaitable[None]]:
-        """A way to tell a chat one text, as `harness.scheduled.run_job` takes it; see `tell`."""
+    def to(self, key: str, *, session_key: str, channel: str, chat: str) -> Callable[[Say], Awaitable[None]]:
+        """A way to tell a chat one thing, as `harness.scheduled.run_job` takes it; see `tell`."""
 
-        async def deliver(text: str) -> None:
-            await self.tell(key, session_key=session_key, channel=channel, chat=chat, texts=(text,))
+        async def deliver(say: Say) -> None:
+            await self.tell(key, session_key=session_key, channel=channel, chat=chat, say=say)
 
         return deliver

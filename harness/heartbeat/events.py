@@ -10,6 +10,7 @@ from typing import TypeAlias
 from harness.heartbeat.outcome import Verdict
 from harness.heartbeat.skips import SkipReason, Wake
 from harness.heartbeat.target import Target
+from harness.replies.gate import Say
 from harness.turns import TurnResult
 
 
@@ -21,16 +22,15 @@ class Alert:
     session_key: str
     """The owner's conversation."""
     target: Target
-    text: str
-    reasoning: str = ""
-    """To be sent before it, as a message of its own; empty for none."""
+    say: Say
+    """Its texts, and the files that go along; what the model thought comes first, where that is wanted."""
     key: str = ""
     """The id of the heartbeat that says it, which no other one has."""
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """Its messages, in their order."""
-        return (self.reasoning, self.text) if self.reasoning else (self.text,)
+    def text(self) -> str:
+        """What it says; empty for files alone."""
+        return self.say.texts[-1] if self.say.texts else ""
 
 
 @dataclass(frozen=True, slots=True)

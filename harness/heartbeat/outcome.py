@@ -5,16 +5,22 @@ honest failure. The sending is done elsewhere.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import assert_never
 
+from harness.delivery.outbox import Media
 from harness.heartbeat.ack import AckMode
 from harness.heartbeat.response import HeartbeatAnswer
 from harness.heartbeat.skips import SkipReason
+from harness.replies.directives import directed
+from harness.replies.gate import Say, media_of
+from harness.replies.repeats import is_repeated
 from harness.replies.silence import told
+from harness.replies.thoughts import without_thoughts
 from harness.settings.heartbeat import ACK_MAX_CHARS, Visibility
+from harness.tools import Sent
 
 DUPLICATE_WINDOW = timedelta(hours=24)
 """The same text is not sent again for this long (prompt-builder 10.8)."""
@@ -59,6 +65,10 @@ class DeliveryFacts:
     last_sent_at: datetime | None = None
     failures: tuple[str, ...] = ()
     """A sentence for each thing that the turn tried and that failed, such as a refused send."""
+    sent: tuple[Sent, ...] = ()
+    """What tools of the turn put into that chat."""
+    made: tuple[str, ...] = ()
+    """Files that they made for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,45 +86,92 @@ class Verdict:
     """The agent itself said, by token or tool, that there is nothing to tell."""
     withheld: str = ""
     """What would have been sent, but for `skip`."""
+    media: tuple[Media, ...] = ()
+    """Files that go along, or would. Nobody has looked yet whether they may."""
+    gone: tuple[str, ...] = ()
+    """See `Say.gone`."""
+    reply_to: str = ""
+    """The channel's id of the message that it answers; empty for none."""
+
+    @property
+    def say(self) -> Say:
+        """What the chat is told, which may be nothing."""
+        texts = (*((self.reasoning,) if self.reasoning else ()), *((self.text,) if self.text else ()))
+        answering = (*("" for _ in texts[:-1]), self.reply_to) if self.reply_to and texts else ()
+        return Say(texts, media=self.media, answering=answering, gone=self.gone) if self.skip is None else Say(())
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What an answer says, for the owner."""
+
+    text: str
+    reasoning: str = ""
+    acknowledged: bool = False
+    media: tuple[Media, ...] = ()
+    reply_to: str = ""
 
 
 def settle(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> Verdict:
     """Decide what the owner hears.
 
     A failure during the turn makes the whole heartbeat a failed one, whatever the model said afterwards; a text
-    that tells of it is still sent.
+    that tells of it is still sent. What a tool has told the chat is not told again, and files that belong to the answer
+    go out also where nothing is said.
     """
-    text, reasoning, acknowledged = _told(answer, facts)
-    if not text:
-        return _quiet(facts, acknowledged=acknowledged)
+    said = _said(answer, facts)
     status = Status.FAILED if facts.failures else Status.ALERT
-    skip = next((reason for reason, applies in _HOLDS if applies(text, facts)), None)
-    if skip is not None:
-        held = Status.FAILED if facts.failures else Status.HELD
-        return Verdict(held, skip=skip, failures=facts.failures, withheld=text)
-    return Verdict(status, text, reasoning if facts.include_reasoning else "", failures=facts.failures)
+    held = Status.FAILED if facts.failures else Status.HELD
+    if any(each.final for each in facts.sent) or is_repeated(said.text, facts.sent) or _tool_spoke(said, facts):
+        if not said.media:
+            return Verdict(held, skip=SkipReason.SENT, failures=facts.failures, withheld=said.text)
+        said = replace(said, text="", reasoning="")
+    if not said.text and not said.media:
+        return _quiet(facts, acknowledged=said.acknowledged)
+    gone = tuple(source for each in facts.sent for source in each.media) if said.media else ()
+    skip = next((reason for reason, applies in _HOLDS if applies(said, facts)), None)
+    return Verdict(
+        status if skip is None else held,
+        said.text if skip is None else "",
+        said.reasoning if skip is None and facts.include_reasoning else "",
+        skip,
+        facts.failures,
+        withheld="" if skip is None else said.text,
+        media=said.media,
+        gone=gone,
+        reply_to=said.reply_to,
+    )
 
 
-_HOLDS: tuple[tuple[SkipReason, Callable[[str, DeliveryFacts], bool]], ...] = (
+def _tool_spoke(said: _Said, facts: DeliveryFacts) -> bool:
+    """Whether a turn that ended without a word has told the chat something before."""
+    return bool(facts.sent) and not said.text and not said.acknowledged
+
+
+_HOLDS: tuple[tuple[SkipReason, Callable[[_Said, DeliveryFacts], bool]], ...] = (
     (SkipReason.NO_TARGET, lambda _, facts: not _reachable(facts)),
     (SkipReason.ALERTS_DISABLED, lambda _, facts: not facts.visibility.show_alerts),
-    (SkipReason.DUPLICATE, lambda text, facts: _sent_lately(text, facts)),
+    (SkipReason.DUPLICATE, lambda said, facts: not said.media and _sent_lately(said.text, facts)),
 )
 
 
-def _told(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> tuple[str, str, bool]:
+def _said(answer: TextAnswer | HeartbeatAnswer, facts: DeliveryFacts) -> _Said:
     match answer:
         case HeartbeatAnswer(notify=False):
-            return "", "", True
+            return _Said("", acknowledged=True)
         case HeartbeatAnswer():
             # The tool's own word counts, however short; only a stray token is taken off.
-            text = told(answer.message).strip()
-            return text, "", not text
+            found = directed(answer.message)
+            text = told(found.text).strip()
+            reasoning, acknowledged = "", not text
         case TextAnswer(text, reasoning):
-            text = told(answer.text, mode=AckMode.HEARTBEAT, ack_max_chars=facts.ack_max_chars).strip()
-            return text, reasoning.strip(), not text and bool(answer.text.strip())
+            found = directed(without_thoughts(text))
+            acknowledged = bool(text.strip())
+            text = told(found.text, mode=AckMode.HEARTBEAT, ack_max_chars=facts.ack_max_chars).strip()
+            reasoning, acknowledged = reasoning.strip(), acknowledged and not text
         case _:
             assert_never(answer)
+    return _Said(text, reasoning, acknowledged, media_of([found], facts.made, facts.sent), found.reply_to)
 
 
 def _quiet(facts: DeliveryFacts, *, acknowledged: bool) -> Verdict:
@@ -122,7 +179,7 @@ def _quiet(facts: DeliveryFacts, *, acknowledged: bool) -> Verdict:
         return Verdict(Status.FAILED, failures=facts.failures)
     if not acknowledged:
         return Verdict(Status.FAILED, failures=("The heartbeat ended without an answer.",))
-    shown = ALL_QUIET if facts.visibility.show_ok and _reachable(facts) else ""
+    shown = ALL_QUIET if facts.visibility.show_ok and _reachable(facts) and not facts.sent else ""
     return Verdict(Status.QUIET, shown, acknowledged=True)
 
 

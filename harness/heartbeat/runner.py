@@ -36,14 +36,16 @@ from harness.heartbeat.quiet import HARMLESS_TOOLS
 from harness.heartbeat.response import HeartbeatAnswer
 from harness.heartbeat.run import HeartbeatRun, plan_run
 from harness.heartbeat.schedule import Defer, RunNow, admit, next_due, phase_offset
-from harness.heartbeat.skips import TRANSIENT, Wake
+from harness.heartbeat.skips import TRANSIENT, SkipReason, Wake
 from harness.heartbeat.state import HeartbeatState
 from harness.heartbeat.state_file import load_state, save_state
 from harness.heartbeat.survey import INTENT_OF, Busy, Events, Survey, busy_of, survey, urgency, visibility_at
-from harness.heartbeat.target import Place
+from harness.heartbeat.target import Place, Target
+from harness.replies.gate import Way, ended_well, sent_there
 from harness.settings.agent import AgentSettings
 from harness.store.transcript import Occasion, Spoken
-from harness.turns import EndedBy, Notice, Outcome, Reasoning, ToolFinished, TurnRequest, TurnResult, TurnT
+from harness.tools import Sent
+from harness.turns import EndedBy, Notice, Reasoning, ToolFinished, TurnRequest, TurnResult, TurnT
 from harness.workspace.names import HEARTBEAT
 from harness.workspace.reader import GuardedReader
 from harness.workspace.reads import Content, Refused
@@ -287,7 +289,7 @@ class HeartbeatRunner(Generic[TurnT]):
         answered = isinstance(heard.answer, HeartbeatAnswer)
         if heard.result.ended_by is EndedBy.GIVEN_WAY and not answered:
             return GaveWay(settings.id, self._now() + SOON)
-        if heard.result.outcome not in (Outcome.ANSWERED, Outcome.EMPTY) and not answered:
+        if not ended_well(heard.result) and not answered:
             return self._failed(ending(heard.result, "heartbeat"), heard.result.detail)
         return await self._conclude(found, run, place, heard, key)
 
@@ -328,20 +330,23 @@ class HeartbeatRunner(Generic[TurnT]):
                 last_text=state.last_text,
                 last_sent_at=state.last_sent_at,
                 failures=heard.failures,
+                sent=_sent_into(heard.result, target),
+                made=heard.result.media,
             ),
         )
-        if verdict.text and target is not None:
+        say = verdict.say
+        if (say.texts or say.media) and target is not None:
             try:
-                await self._gateway.deliver(
-                    Alert(settings.id, place.session_key, target, verdict.text, verdict.reasoning, key)
-                )
+                await self._gateway.deliver(Alert(settings.id, place.session_key, target, say, key))
             except Exception as error:  # a channel may fail in any way
                 logger.warning("the alert of %s was not sent", settings.id, exc_info=True)
                 return self._failed(f"The alert could not be delivered: {error}", repr(error))
-            if verdict.status is not Status.QUIET:
+            if verdict.text and verdict.status is not Status.QUIET:
                 state = state.sent(verdict.text, now)
                 said = None if run.light or run.isolated or run.shared else heard.result
                 await self._mirror(place.heard_in(settings.id), verdict.text, said)
+        if verdict.skip is SkipReason.SENT and verdict.withheld:
+            state = state.sent(verdict.withheld, now)
         if verdict.status is Status.FAILED:
             await self._remember(state)
             return self._failed(" ".join(verdict.failures))
@@ -416,6 +421,11 @@ class HeartbeatRunner(Generic[TurnT]):
             self._notice("state", (str(error),))
         else:
             self._notice("state", ())
+
+
+def _sent_into(result: TurnResult, target: Target | None) -> tuple[Sent, ...]:
+    """What tools of a heartbeat put into the chat that it tells."""
+    return () if target is None else tuple(sent_there(result, Way(channel=target.channel, chat=target.chat)))
 
 
 @dataclass(frozen=True, slots=True)

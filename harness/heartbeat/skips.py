@@ -38,6 +38,8 @@ class SkipReason(StrEnum):
     ALERTS_DISABLED = "alerts-disabled"
     DUPLICATE = "duplicate"
     """The same text was sent within a day; decided once the answer is there."""
+    SENT = "already-sent"
+    """A tool of the turn has put it into the chat; decided once the answer is there."""
     NO_TARGET = "no-target"
     """Nobody is to be told; decided once the answer is there."""
 
@@ -54,6 +56,7 @@ WHY: Final[Mapping[SkipReason, str]] = MappingProxyType(
         SkipReason.NO_TASKS_DUE: "no task of HEARTBEAT.md is due",
         SkipReason.ALERTS_DISABLED: "the channel shows nothing of heartbeats",
         SkipReason.DUPLICATE: "the same was told within a day",
+        SkipReason.SENT: "the message tool has told it",
         SkipReason.NO_TARGET: "heartbeat.target names no chat that may be told",
     }
 )

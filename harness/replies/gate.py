@@ -133,7 +133,7 @@ def _after(result: TurnResult, answer: Directed, last: Reply, sent: Sequence[Sen
     """The answers that stood before, the last one, and the files of all of them."""
     before = [each for each in map(_directed, result.earlier) if not is_repeated(each.text, sent)]
     stopped = isinstance(last, Silent) and not last.chosen
-    media = _media(before if stopped else [*before, answer], () if stopped else result.media, sent)
+    media = media_of(before if stopped else [*before, answer], () if stopped else result.media, sent)
     texts = [each for each in before if each.text]
     gone = tuple(source for each in sent for source in each.media) if media else ()
     if isinstance(last, Silent):
@@ -166,7 +166,7 @@ def _directed(answer: str) -> Directed:
     return replace(found, text=told(found.text))
 
 
-def _media(answers: Sequence[Directed], made: Sequence[str], sent: Sequence[Sent]) -> tuple[Media, ...]:
+def media_of(answers: Sequence[Directed], made: Sequence[str], sent: Sequence[Sent]) -> tuple[Media, ...]:
     """The files of answers, and what tools made for them; without what tools sent by themselves."""
     gone = {source for each in sent for source in each.media}
     voiced = {named: each.voice and is_sound(named) for each in answers for named in each.media}
@@ -224,6 +224,11 @@ def sentence(result: TurnResult, trigger: Trigger = Trigger.CHAT) -> str:
     if blank and result.outcome in _BROKEN and acted(result.evidence):
         return f"{said} {ACTED}"
     return said
+
+
+def ended_well(result: TurnResult) -> bool:
+    """Whether a turn came to its own end, with an answer or without one, or a tool ended it that sent the answer."""
+    return result.outcome in _ENDED_WELL or (_ended_itself(result) and any(each.final for each in result.evidence.sent))
 
 
 def _ended_itself(result: TurnResult) -> bool:

@@ -11,12 +11,17 @@ from harness.errors import StoreError
 from harness.gather import Gatherer
 from harness.habits import Habits
 from harness.plain import plain_settings
+from harness.replies.gate import Say, Way
 from harness.scheduled import Job, JobResult, JobStatus, run_job
 from harness.store.transcript import Occasion, Spoken
-from harness.turns import Outcome, TurnEvent, TurnRequest, TurnResult
+from harness.tools import Sent
+from harness.turns import Evidence, Outcome, TurnEvent, TurnRequest, TurnResult
 from tests.support.untouched import Untouched
 
 OK = TurnResult(Outcome.ANSWERED, "Three boats.", conversation="c1", turn="t1")
+TOLD = Evidence(sent=(Sent(channel="telegram", chat="7", text="Three boats."),))
+FINAL = Evidence(sent=(Sent(channel="telegram", chat="7", text="Three boats.", final=True),))
+SAID = Say(("Three boats.",))
 JOB = Job(prompt="Count the boats.", session_key="agent:main:cron:boats", chat="agent:main:telegram:direct:7")
 MIRRORED = (JOB.chat, Spoken(answered="Three boats.", occasion=Occasion.SCHEDULED))
 
@@ -49,10 +54,10 @@ class Chat:
         self.requests.append(request)
         return Ended(self.result)
 
-    async def deliver(self, text: str) -> None:
+    async def deliver(self, say: Say) -> None:
         if not self.sends:
             raise OSError("no network")
-        self.sent.append(text)
+        self.sent += say.texts
 
     async def mirror(self, session_key: str, spoken: Spoken) -> None:
         if not self.keeps:
@@ -66,7 +71,7 @@ class Chat:
 @pytest.mark.parametrize("light", [False, True])
 async def test_what_a_job_came_to_is_told_and_its_chat_knows_it(tmp_path: Path, light: bool) -> None:
     chat = Chat(tmp_path, OK)
-    assert await chat.run(replace(JOB, light=light)) == JobResult(JobStatus.TOLD, "Three boats.", result=OK)
+    assert await chat.run(replace(JOB, light=light)) == JobResult(JobStatus.TOLD, "Three boats.", result=OK, say=SAID)
     assert (chat.sent, chat.mirrored) == (["Three boats."], [MIRRORED])
     assert (chat.requests[0].session_key, chat.requests[0].light) == (JOB.session_key, light)
 
@@ -114,7 +119,7 @@ async def test_an_answer_that_cannot_be_sent_fails_the_job_and_is_not_lost(tmp_p
     """O3."""
     chat = Chat(tmp_path, OK, sends=False)
     assert await chat.run() == JobResult(
-        JobStatus.FAILED, "Three boats.", "The answer could not be delivered: no network", OK
+        JobStatus.FAILED, "Three boats.", "The answer could not be delivered: no network", OK, SAID
     )
     assert chat.mirrored == []
 
@@ -130,7 +135,19 @@ async def test_a_workspace_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert done.error.startswith("The workspace ")
 
 
-async def test_a_job_whose_answer_is_a_file_alone_says_that_it_was_not_sent(tmp_path: Path) -> None:
-    chat = Chat(tmp_path, TurnResult(Outcome.ANSWERED, "NO_REPLY\nMEDIA:boats.png"))
-    assert (await chat.run()).status is JobStatus.TOLD
-    assert chat.sent == ["A file that belongs here could not be sent."]
+@pytest.mark.parametrize(
+    ("result", "status", "sent"),
+    [
+        (replace(OK, evidence=TOLD), JobStatus.TOLD, []),
+        (replace(OK, text="Four boats.", evidence=TOLD), JobStatus.TOLD, ["Four boats."]),
+        (replace(OK, outcome=Outcome.EMPTY, text="", evidence=TOLD), JobStatus.TOLD, []),
+        (replace(OK, outcome=Outcome.INTERRUPTED, text="", evidence=FINAL), JobStatus.TOLD, []),
+    ],
+)
+async def test_what_a_tool_of_the_job_told_the_chat_is_not_told_again(
+    tmp_path: Path, result: TurnResult, status: JobStatus, sent: list[str]
+) -> None:
+    """G2."""
+    chat = Chat(tmp_path, result)
+    done = await run_job(chat.agent, JOB, key="k", deliver=chat.deliver, way=Way(channel="telegram", chat="7"))
+    assert (done.status, chat.sent) == (status, sent)

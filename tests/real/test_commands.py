@@ -184,7 +184,7 @@ def test_a_heartbeat_is_run_once_and_what_would_be_delivered_is_printed(codex: C
     assert (planned["skip"], planned["tasks"][0]["due"]) == ("no-tasks-due", False)
     again = json.loads(run(codex, state, "heartbeat", "--once", "--json", *where).stdout)
     assert (again["event"], again["quiet"]) == ("ended", False)
-    assert again["outbox"] == [{"channel": "telegram", "chat": "7", "text": again["text"]}]
+    assert again["outbox"] == [{"channel": "telegram", "chat": "7", "replyTo": "", "text": again["text"]}]
     assert again["text"].startswith("The loopback model received: Heartbeat check. If the workspace has a HEARTBEAT.md")
     off = run(codex, state, "heartbeat", "--once", *gateway(state, "{every: '0m'}"))
     assert (off.returncode, off.stdout) == (0, "")
@@ -203,6 +203,7 @@ def test_a_scheduled_prompt_runs_and_what_its_chat_would_be_told_is_printed(code
         "",
         "The loopback model received: Count the boats.",
     )
+    assert [each["text"] for each in full["outbox"]] == [full["text"]]
     assert full["thread"] == again["thread"] != light["thread"]
     wrong = run(codex, state, *words, "--name", "a:b")
     assert (wrong.returncode, wrong.stderr) == (

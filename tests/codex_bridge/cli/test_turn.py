@@ -1,6 +1,7 @@
 """What `codex-bridge turn` puts into the outbox."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from codex_bridge.cli.saying import ended_well
 from codex_bridge.cli.turn import SILENT, as_data, show
 from harness.delivery.outbox import Button, Media, Outgoing, Reaction
 from harness.inbound import Chat, ChatKind, InboundMessage, Sender
+from harness.replies.media import MediaRules
 from harness.tools import Sent
 from harness.turns import EndedBy, Evidence, Finished, Outcome, TextDelta, TextRetracted, TurnEvent, TurnResult
 from tests.support.delivery import Played
@@ -86,6 +88,24 @@ async def test_what_a_tool_sends_is_printed_as_its_chat_sees_it(capsys: pytest.C
     await printed.send(WORD)
     await printed.react(Reaction(channel="telegram", chat="-5", message="9", emoji="🌿"))
     assert capsys.readouterr() == ("|\nLook.\n[voice: /w/boat.ogg]\n[More] [Less]\n|\n", "[🌿 under message 9]\n")
+
+
+async def test_files_of_an_answer_are_printed_and_those_that_may_not_go_out_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "heat.png").write_bytes(b"png")
+    result = TurnResult(Outcome.ANSWERED, "Hot.\nMEDIA:heat.png\nMEDIA:.env")
+    files = MediaRules(workspace=str(tmp_path))
+    data = as_data(MESSAGE, result, Printed(), files=files)
+    path, place = str((tmp_path / "heat.png").resolve()), {"channel": "telegram", "chat": "-5", "replyTo": "9"}
+    assert data["outbox"] == [
+        {**place, "text": "Hot."},
+        {**place, "text": "", "media": [{"source": path, "voice": False}]},
+    ]
+    left_out = "'.env' was not sent: it cannot be read (No such file or directory)."
+    assert data["leftOut"] == [left_out]
+    await show(Played(Finished(result)), files=files)
+    assert capsys.readouterr() == (f"Hot.\n[file: {path}]\n", f"[{left_out}]\n")
 
 
 async def test_what_a_tool_sent_is_data_like_the_answer(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from harness.delivery.outbox import Abilities, NotSentError, Outgoing
 from harness.delivery.starting import recover
 from harness.delivery.unasked import Unasked, UndeliverableError
 from harness.errors import StoreError
+from harness.replies.gate import Say
 from harness.store.admitted import Inbound, Sending
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
@@ -37,7 +38,7 @@ class Life:
 
     async def tell(self, *texts: str, key: str = KEY) -> None:
         unasked = Unasked(self.deliveries, self.courier, now=lambda: 1000.0)
-        await unasked.tell(key, session_key=SESSION, channel="telegram", chat="7", texts=texts)
+        await unasked.tell(key, session_key=SESSION, channel="telegram", chat="7", say=Say(texts))
 
     async def recover(self) -> None:
         await recover(self.deliveries, self.courier, never, now=lambda: 1001.0)
@@ -60,7 +61,8 @@ async def test_it_is_brought_once_in_its_order_however_often_it_is_told(tmp_path
         async with life(tmp_path, outbox) as at:
             for _ in range(2):
                 await at.tell("It is hot.", "38 degrees!")
-            await Unasked(at.deliveries, at.courier).to("job:1", session_key=SESSION, channel="telegram", chat="7")("3")
+            unasked = Unasked(at.deliveries, at.courier)
+            await unasked.to("job:1", session_key=SESSION, channel="telegram", chat="7")(Say(("3",)))
             assert await at.deliveries.open() == []
     assert [(each.key, each.text, each.reply_to) for each in outbox.messages.values()] == [
         (f"{KEY}#0", "It is hot.", ""),

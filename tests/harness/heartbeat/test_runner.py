@@ -46,6 +46,7 @@ from harness.inbound import ChatKind
 from harness.json_value import Json
 from harness.layers import Composition, LayerName
 from harness.plain import plain_settings
+from harness.replies.gate import Say
 from harness.store.transcript import Occasion, Spoken
 from harness.toolbox import OwnChat, Toolbox, ToolTurn
 from harness.tools import Tool
@@ -377,7 +378,7 @@ async def test_an_alert_is_sent_once_a_day_and_over_a_restart(tmp_path: Path) ->
     stage = Stage(tmp_path, alert("38 degrees!"), alert("38 degrees!"), alert("38 degrees!"))
     told = await stage.run(EVERY)
     key = "heartbeat:main:2026-03-02T12:12:37.562000+00:00"
-    assert stage.sent == [Alert("main", KEY, CHAT, "38 degrees!", key=key)]
+    assert stage.sent == [Alert("main", KEY, CHAT, Say(("38 degrees!",)), key=key)]
     assert of(Ended, told)[0].verdict == Verdict(Status.ALERT, "38 degrees!")
     stage.restarted()
     held = of(Ended, await stage.run(EVERY))[0].verdict
@@ -461,7 +462,7 @@ async def test_what_the_agent_thinks_is_sent_only_where_it_is_wanted(tmp_path: P
     stage = Stage(tmp_path, Acted(alert("38 degrees!"), (Reasoning("r", "It is hot."),)), include_reasoning=included)
     stage.runner.wake()
     await stage.runner.attempt()
-    assert [each.reasoning for each in stage.sent] == (["It is hot."] if included else [""])
+    assert [each.say.texts for each in stage.sent] == [("It is hot.", "38 degrees!") if included else ("38 degrees!",)]
 
 
 @pytest.mark.parametrize(("target", "advice"), [(CHAT, TELL_OWNER), (None, KEEP_INSIDE)])
@@ -541,9 +542,8 @@ async def test_reasoning_goes_before_the_alert_where_it_is_wanted_and_notices_ar
     stage.runner.wake()
     await stage.runner.attempt()
     assert stage.sent == [
-        Alert("main", KEY, CHAT, "38 degrees!", "It is hot.", "heartbeat:main:2026-03-02T12:00:00+00:00")
+        Alert("main", KEY, CHAT, Say(("It is hot.", "38 degrees!")), "heartbeat:main:2026-03-02T12:00:00+00:00")
     ]
-    assert stage.sent[0].texts == ("It is hot.", "38 degrees!")
     assert of(Noticed, stage.events) == [Noticed("main", "The model is slow.")]
 
 

@@ -62,5 +62,6 @@ def test_the_reasons_are_reported_under_their_known_names() -> None:
         "no-tasks-due",
         "alerts-disabled",
         "duplicate",
+        "already-sent",
         "no-target",
     ]
