@@ -106,7 +106,7 @@ class Hearing:
             elif row.state is AskState.LOST:
                 sentence = LOST if await self._asked.tell_lost(row.identity) else ""
             else:
-                sentence = "" if row.state is AskState.TOLD else _over(row.told)
+                sentence = "" if row.state is AskState.TOLD else _over(row.told, expired=row.state is AskState.OVER)
         except StoreError as error:
             logger.warning("%s", error)
             sentence = STORE_FAILS
@@ -115,7 +115,7 @@ class Hearing:
 
     async def _answer(self, pending: Pending, said: Said, message: InboundMessage) -> None:
         if pending.answer is not None:
-            await self._reply(message, _over(pending.told))
+            await self._reply(message, _over(pending.told, expired=bool(pending.answer.why)))
             return
         found = _meant(pending.shape, said)
         if isinstance(found, str):
@@ -165,8 +165,9 @@ def _meant(shape: Shape, said: Said) -> Answer | str:
     return found.problem or Answer(Verdict.ALLOW, found.words)
 
 
-def _over(told: str) -> str:
-    return f"This is over already. {told}".rstrip()
+def _over(told: str, *, expired: bool) -> str:
+    """What a late answer is told; `expired` where nobody decided."""
+    return f"{'This has expired' if expired else 'This is over already'}. {told}".rstrip()
 
 
 def _is_there(parked: Parked, message: InboundMessage) -> bool:

@@ -2,17 +2,31 @@
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 import anyio
 
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
+from codex_bridge.lanes import HABITS
 from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, decode, encode
 from codex_bridge.sources import Remote
+from codex_bridge.turn import CodexTurn
+from harness.agent import Agent
+from harness.approvals.approvals import open_approvals
 from harness.asks import Answer, Ask, Asker
+from harness.delivery.courier import Courier
+from harness.delivery.outbox import Outgoing
+from harness.desk.desk import Desk, open_desk
+from harness.gather import Gatherer
+from harness.plain import plain_settings
+from harness.settings.approvals import ApprovalSettings
 from harness.store.bindings import bindings_at
+from harness.store.deliveries import Deliveries
+from harness.testing.outbox import RecordingOutbox
+from harness.timing import Clock
+from harness.turn_limit import TurnLimit
 from harness.turns import Trigger, TurnRequest
 from tests.support.fake_codex import COURSES, FakeCodex, Running
 from tests.support.fake_server import Ask as AskStep
@@ -127,20 +141,70 @@ class AskingCodex(FakeCodex):
                 yield Tell(method, params)
 
 
+def course(*steps: list[Json]) -> str:
+    """The words of a message on which the server asks that."""
+    return f"asks {encode(cast('Json', list(steps))).decode()}"
+
+
 def asking(
     *steps: list[Json], asker: Asker | None = None, chat: str = "a", trigger: Trigger = Trigger.CHAT
 ) -> TurnRequest:
     """A turn of which the server asks that."""
-    request = words(f"asks {encode(cast('Json', list(steps))).decode()}", chat=chat)
+    request = words(course(*steps), chat=chat)
     return replace(request, asker=asker, trigger=trigger)
 
 
 @asynccontextmanager
-async def harness_on(codex: AskingCodex, folder: Path, *, asker: Asker | None = None) -> AsyncGenerator[CodexHarness]:
+async def harness_on(
+    codex: AskingCodex,
+    folder: Path,
+    *,
+    asker: Asker | None = None,
+    clock: Clock | None = None,
+    limit: TurnLimit | None = None,
+) -> AsyncGenerator[CodexHarness]:
     """A harness on that server, which is somebody else's."""
     with anyio.fail_after(LIMIT):
         async with AsyncExitStack() as stack:
             url = await stack.enter_async_context(listening(Script(codex)))
             store = await stack.enter_async_context(bindings_at(folder / "bindings.sqlite"))
             settings = CodexSettings(Remote(url), drain=0.0, asker=asker)
-            yield await stack.enter_async_context(codex_harness(settings, store, now=lambda: 1_893_456_000.9))
+            yield await stack.enter_async_context(
+                codex_harness(settings, store, now=lambda: 1_893_456_000.9, clock=clock, limit=limit)
+            )
+
+
+@dataclass
+class AskingDesk:
+    """A desk whose turns ask, and what its chats show."""
+
+    desk: Desk[CodexTurn]
+    outbox: RecordingOutbox
+    shown: "anyio.Event"
+
+    async def shows(self, words: str) -> Outgoing:
+        """Wait for a text with these words."""
+        while True:
+            found = next((each for each in self.outbox.messages.values() if words in each.text), None)
+            if found is not None:
+                return found
+            self.shown = anyio.Event()
+            await self.shown.wait()
+
+
+@asynccontextmanager
+async def desk_on(codex: AskingCodex, folder: Path, asks: ApprovalSettings, clock: Clock) -> AsyncGenerator[AskingDesk]:
+    """A desk on that server; everybody goes by `clock`."""
+    workspace = folder / "workspace"
+    workspace.mkdir()
+    outbox = RecordingOutbox()
+    async with harness_on(codex, folder, clock=clock) as harness, bindings_at(folder / "desk.sqlite") as store:
+        deliveries = Deliveries(store.database)
+        agent = Agent[CodexTurn](harness, Gatherer(plain_settings(workspace), HABITS))
+        async with (
+            open_approvals(store.database, outbox, asks, clock=clock) as approvals,
+            open_desk(agent, deliveries, Courier(deliveries, outbox), approvals=approvals, clock=clock) as desk,
+        ):
+            made = AskingDesk(desk, outbox, anyio.Event())
+            outbox.after = lambda call, outgoing: made.shown.set()
+            yield made

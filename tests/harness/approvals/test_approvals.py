@@ -428,7 +428,7 @@ async def test_nobody_answers_and_it_is_declined_and_a_late_answer_is_told(tmp_p
         assert await asked.get() == Answer(Verdict.DECLINE, why=why)
         await at.press(f"ask:{handle(card)}:once")
         await until(lambda: len(at.texts) == 2)
-        assert at.texts == [SHOWN + why, f"This is over already. {why}"]
+        assert at.texts == [SHOWN + why, f"This has expired. {why}"]
 
 
 async def test_an_ask_that_nobody_needs_any_more_is_withdrawn_once(tmp_path: Path) -> None:
