@@ -28,7 +28,7 @@ from codex_bridge.wire.notifications import (
     TokenUsageUpdated,
     TurnFailing,
 )
-from codex_bridge.work import Work
+from codex_bridge.work import CALLS, Work
 from harness.turns import (
     Commentary,
     Evidence,
@@ -75,6 +75,8 @@ class Account:
         """Whether a whole message is the last thing that happened."""
         self._seen: set[tuple[type[ItemStarted | ItemCompleted], type[ItemValue], str]] = set()
         """What was told of which item, so that a notification which comes twice counts once."""
+        self._begun: dict[str, ItemValue] = {}
+        """The last call that began under each id."""
         self._messages_in = 0
         self._thought = self._planned = False
 
@@ -155,11 +157,22 @@ class Account:
                 return (Notice(f"{answering} answers in place of {asked}."),)
 
     def _is_news(self, wire: ItemStarted | ItemCompleted, item: ItemValue) -> bool:
-        """Whether this was not told before, and its end neither; an item without an id always is news."""
+        """Whether this was not told before, and its end neither; an item without an id always is news.
+
+        An item of work has the id that the model gave its call. One that begins and is not the same, after one of this
+        id began and ended, is another call: nothing obliges a model to another id.
+        """
         if not item.id:
             return True
         told, over = (type(wire), type(item), item.id), (ItemCompleted, type(item), item.id)
         is_news = told not in self._seen and over not in self._seen
+        if isinstance(wire, ItemStarted) and isinstance(item, CALLS):
+            if not is_news and over in self._seen and self._begun.get(item.id, item) != item:
+                self._seen.discard(over)
+                self.work.set_apart(item)
+                is_news = True
+            if is_news:
+                self._begun[item.id] = item
         self._seen.add(told)
         return is_news
 

@@ -107,6 +107,7 @@ class Idle:
             self._timer = None
 
     def _look(self) -> None:
+        self._stop_timer()  # whatever becomes of this look, the next turn sets it again
         if not self._at_it:
             self._at_it = True
             self._begin(self._unload)
@@ -115,8 +116,7 @@ class Idle:
         try:
             connection = self._servers.current
             if connection is None:
-                self._stop_timer()  # nothing is loaded; the next turn sets it again
-                return
+                return  # nothing is loaded
             for key in tired(connection.threads, self._rest, self._clock.time()):
                 await self._unload_one(connection, key)
             for thread_id in [each for each in connection.left if not self._at_work.any_on(each)]:

@@ -119,7 +119,11 @@ class Watching:
         for turn, watch in self._turns.items():
             if turn.buffer.result is not None:
                 continue  # over, and about to be released
-            due, limit = watch.due()
+            try:
+                due, limit = watch.due()
+            except Exception:  # it must keep no other turn from its deadlines, nor end the looks
+                logger.exception("the deadlines of a turn for %s", turn.request.session_key)
+                due, limit = watch.whole, Limit.WHOLE
             at = min(each for each in (at, due, watch.whole) if each > now)
             if due <= now and not watch.busy:
                 watch.busy = True

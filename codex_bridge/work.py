@@ -47,6 +47,8 @@ ACTIONS: Final = {
 """What a command does, by the type of its action."""
 CHILDREN: Final = frozenset({"collabAgentToolCall", "subAgentActivity"})
 """Items that tell of subagents (protocol reference, 3.6)."""
+CALLS: Final = (CommandItem, DynamicToolItem, FileChangeItem, McpToolItem)
+"""Items whose id is that of a call of the model."""
 MOST_OUTPUT: Final = 40_000
 """Characters of a command's output that the model is shown at most: 10,000 tokens unless it asks for more."""
 TERMINAL: Final = "terminal"
@@ -79,6 +81,8 @@ class Work:
         self._open: dict[str, ItemValue] = {}
         self._sent: list[Sent] = []
         self._media: dict[str, None] = {}
+        self._repeated = 0
+        """How often the id of a call came again for another one."""
         self._printed: dict[str, int] = {}
         """How many characters of a command's output were told while it ran."""
 
@@ -86,6 +90,17 @@ class Work:
         """Something began."""
         self._note(item, over=False)
         return self._begun(item)
+
+    def set_apart(self, item: ItemValue) -> None:
+        """Another call begins under the id of one that is over, which is kept as one by itself."""
+        self._repeated += 1
+        name = f"{item.id} before {self._repeated}"
+        if item.id in self._commands:
+            self._commands[name] = self._commands.pop(item.id)
+        if item.id in self._changes:
+            self._changes[name] = self._changes.pop(item.id)
+        if item.id in self._tools:
+            self._tools[name] = self._tools.pop(item.id)
 
     def print(self, item_id: str, text: str) -> Iterable[TurnEvent]:
         """A command printed something."""

@@ -8,6 +8,7 @@ import pytest
 
 import codex_bridge
 from codex_bridge.bridge import CodexHarness
+from codex_bridge.deadlines import Limit, Watch
 from harness.store.bindings import bindings_at
 from harness.turns import EndedBy, Outcome
 from tests.support.time import HandClock
@@ -80,6 +81,29 @@ async def test_a_mistake_at_a_deadline_ends_the_turn_all_the_same(
         result = await turn.result()
         assert await answers(harness)
     assert (result.outcome, result.error, result.ended_by) == (Outcome.FAILED, INTERNAL, EndedBy.DEADLINE)
+    assert "Traceback" in caplog.text
+
+
+async def test_a_mistake_about_the_deadlines_of_a_turn_keeps_no_other_from_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, due = HandClock(), Watch.due
+    async with harness_on_fake(tmp_path, clock=clock) as harness:
+        broken, other = harness.start(words("stall", chat="broken")), harness.start(words("stall"))
+        for turn in (broken, other):
+            await first_delta(turn)
+
+        def breaks(watch: Watch) -> tuple[float, Limit]:
+            if watch is broken.watch:
+                raise ZeroDivisionError
+            return due(watch)
+
+        monkeypatch.setattr(Watch, "due", breaks)
+        clock.advance(60)
+        result = await other.result()
+        assert broken.buffer.result is None
+        await broken.interrupt()
+    assert (result.outcome, result.ended_by) == (Outcome.FAILED, EndedBy.DEADLINE)
     assert "Traceback" in caplog.text
 
 

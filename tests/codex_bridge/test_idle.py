@@ -7,9 +7,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Never
 
 import anyio
 import anyio.lowlevel
+import pytest
 
 from codex_bridge.bridge import CodexHarness
 from codex_bridge.idle import AFTER, Rest, tired
@@ -218,6 +220,20 @@ async def test_threads_are_unloaded_again_after_a_time_at_which_there_was_no_ser
         assert play.harness.server is None
         play.clock.advance(100)
         await anyio.wait_all_tasks_blocked()
+        await play.ask()
+        await play.pause(100)
+        assert methods(await play.ask("echo again")) == ["thread/resume", "turn/start"]
+
+
+async def test_a_look_that_breaks_is_not_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> Never:
+        raise ZeroDivisionError
+
+    async with chats(tmp_path, Rest(after=100)) as play:
+        await play.ask()
+        with monkeypatch.context() as patched:
+            patched.setattr("codex_bridge.idle.tired", breaks)
+            await play.pause(100)
         await play.ask()
         await play.pause(100)
         assert methods(await play.ask("echo again")) == ["thread/resume", "turn/start"]

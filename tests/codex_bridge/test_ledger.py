@@ -347,6 +347,25 @@ def test_work_is_told_with_its_outcome() -> None:
     ]
 
 
+def test_calls_under_one_id_are_each_told_and_each_kept() -> None:
+    """A model may give two calls the same id; the one that did something must not hide behind the one that did not."""
+    played = Played()
+    for tool, status in (("message", "completed"), ("memory_search", "completed"), ("message", "failed")):
+        played.item("started", "dynamicToolCall", id="call", tool=tool, status="inProgress")
+        played.item("completed", "dynamicToolCall", id="call", tool=tool, status=status)
+    for command in ("rm -r notes", "ls"):
+        for when in ("started", "completed"):
+            played.item(when, "commandExecution", id="run", command=command, cwd="/w", exitCode=0)
+    evidence = played.end().evidence
+    assert [each for each in played.events if isinstance(each, ToolFinished)] == [
+        ToolFinished("call", "message", succeeded=True),
+        ToolFinished("call", "memory_search", succeeded=True),
+        ToolFinished("call", "message", succeeded=False),
+    ]
+    assert evidence.tools == ("message", "memory_search", "message")
+    assert evidence.commands == (Command("rm -r notes"), Command("ls"))
+
+
 def test_an_end_without_a_beginning_is_told_as_both() -> None:
     played = Played()
     played.item("completed", "commandExecution", id="c", command="ls", cwd="/w", status="completed", exitCode=0)
