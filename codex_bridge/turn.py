@@ -55,10 +55,10 @@ class CodexTurn:
         compacts: bool = False,
     ) -> None:
         self.request = request
-        self.tools = tools
+        self.tools: Registered = tools
         self.compacts = compacts
         """Whether it says nothing and only puts a summary in place of what the thread holds."""
-        self._standing = standing
+        self._standing: Standing = standing
         self.apart = is_apart(request)
         """Whether it has a thread of its own, which nothing remembers."""
         self.key = f"{request.session_key} {request.message_key}" if self.apart else request.session_key

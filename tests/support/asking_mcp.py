@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any, Final
 
-TOOL: Final = {
+TOOL: Final[dict[str, Any]] = {
     "name": "book",
     "description": "Books a table.",
     "inputSchema": {"type": "object", "properties": {}},

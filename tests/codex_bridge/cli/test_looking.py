@@ -235,7 +235,12 @@ def test_a_tool_that_codex_does_not_take_is_named_with_its_owner_and_the_reason_
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T11."""
-    monkeypatch.setattr("codex_bridge.cli.composing.own_tools", lambda *_: Box(*OFFERED))
+    box = Box(*OFFERED)
+
+    def own_tools(*_: object) -> Box:
+        return box
+
+    monkeypatch.setattr("codex_bridge.cli.composing.own_tools", own_tools)
     checks = data(place, "doctor", "--json", code=1)
     assert [check["text"] for check in checks if check["part"] == "tools" and not check["ok"]] == LEFT_OUT
     report = data(place, "context", "json")
