@@ -48,6 +48,8 @@ _ENDED_WELL: Final = frozenset({Outcome.ANSWERED, Outcome.EMPTY})
 _SOUNDS: Final = (".aac", ".flac", ".m4a", ".mp3", ".oga", ".ogg", ".opus", ".wav")
 _RAW: Final = re.compile(r"[{}]|Traceback|\breq_\w|\b[0-9a-f]{8}-[0-9a-f]{4}-|<[a-zA-Z!/][^<>]*>")
 """What is in no sentence for a person: JSON, markup, ids of requests (G7)."""
+_PATH: Final = re.compile(r"(?<![\w:/.])~?/(?:[^\s/:;,'\"()<>]+/)+([^\s/:;,'\"()<>]*)")
+"""A path on this machine, of which a chat is told the name alone (G7)."""
 ACTED: Final = "What it did until then was not undone."
 """Follows the sentence of a turn that did something and said nothing."""
 
@@ -208,7 +210,7 @@ def _last(result: TurnResult, answer: Directed, text: str, trigger: Trigger) -> 
         return Silent()
     if text and (result.outcome is Outcome.ANSWERED or _ended_itself(result)):
         return Say((text,))
-    said = sentence(result, trigger)
+    said = _PATH.sub(r"\1", sentence(result, trigger))
     if not text or may_become_silence(text):
         return Say((said,), notice=True)
     return Say((f"{text.rstrip()}\n\n{said}",))

@@ -1,17 +1,23 @@
-"""Reasoning that a model left in its answer between tags: no chat is told of it (spec 5).
+"""What a model left in its answer between tags and no chat is told of (spec 5): its reasoning, and frames of ours.
 
 Pure. What stands in code is no tag. Some models open their thoughts in the prompt, so that an answer has the closing
-tag alone: what is before one on a line of its own is thought too.
+tag alone: what is before one on a line of its own is thought too. A frame stands around what the gateway says or quotes
+to the agent; a model that repeats one repeats what was meant for it alone (F15).
 """
 
 import re
 from bisect import bisect_right
 from typing import Final
 
+from harness.prompt.hygiene import FRAME
+
 _NAMES: Final = ("antthinking", "reasoning", "thinking", "thought", "think")
-_TAG: Final = re.compile(rf"<(/?)\s*({'|'.join(_NAMES)})\b[^<>]*>", re.IGNORECASE)
-_CLOSING: Final = re.compile(rf"</\s*({'|'.join(_NAMES)})\s*>", re.IGNORECASE)
-_BEGUN: Final = re.compile(r"/?\s*([a-z]*)", re.IGNORECASE)
+_FRAMES: Final = ("external_gateway_", "gateway_", FRAME)
+"""How the names of frames begin: of what a backend is told under a name, and of quoted words of people outside."""
+_NAMED: Final = rf"(?:{'|'.join(_NAMES)})\b|(?:{'|'.join(_FRAMES)})\w*"
+_TAG: Final = re.compile(rf"<(/?)\s*({_NAMED})[^<>]*>", re.IGNORECASE)
+_CLOSING: Final = re.compile(rf"</\s*({_NAMED})\s*>", re.IGNORECASE)
+_BEGUN: Final = re.compile(r"/?\s*([a-z_-]*)", re.IGNORECASE)
 
 
 def without_thoughts(text: str, *, streamed: bool = False) -> str:
@@ -47,6 +53,9 @@ def _unthought(text: str, streamed: bool) -> str:
         if tag[1]:
             if opened == name:
                 at, opened = tag.end(), ""
+            elif not opened and name.startswith(_FRAMES):
+                kept.append(text[at : tag.start()])
+                at = tag.end()
             elif not opened and _is_alone(text, tag.start(), tag.end()):
                 kept, at = [], tag.end()
         elif not opened and (streamed or _begins_line(text, tag.start()) or closes.get(name, -1) >= tag.end()):
@@ -67,4 +76,4 @@ def _is_alone(text: str, start: int, end: int) -> bool:
 
 
 def _may_be_tag(begun: str) -> bool:
-    return any(name.startswith(begun) for name in _NAMES)
+    return any(name.startswith(begun) for name in (*_NAMES, *_FRAMES)) or begun.startswith(_FRAMES)

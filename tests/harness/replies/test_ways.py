@@ -159,3 +159,16 @@ def test_no_raw_error_reaches_a_chat(error: str) -> None:
     assert decide(TurnResult(Outcome.EMPTY, "", silence=Silence.TOOLS)) == Say(
         ("No response was produced: the turn did its work and ended without a word about it.",), notice=True
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("The store /srv/kim/state/bridge.sqlite cannot be used.", "The store bridge.sqlite cannot be used."),
+        ("There is no Codex home at ~/.codex/homes/desk; sign in.", "There is no Codex home at desk; sign in."),
+        ("Look at https://example.com/a/b and say /stop or and/or.",) * 2,
+    ],
+)
+def test_no_path_of_this_machine_reaches_a_chat(error: str, told: str) -> None:
+    """G7."""
+    assert decide(TurnResult(Outcome.FAILED, "", error)) == Say((told,), notice=True)
