@@ -64,7 +64,7 @@ from harness.turns import (
 
 if TYPE_CHECKING:
     from codex_bridge.asks_served import AsksServed
-    from harness.asks import Asker
+    from harness.asks import KeepsAsks
     from harness.delivery.advice import Looked
     from harness.session_facts import SessionFacts
 
@@ -100,7 +100,7 @@ class CodexSettings:
     """Seconds for a whole turn."""
     limits: Limits = Limits()
     """Seconds of silence, by what a turn is waited for in."""
-    asker: "Asker | None" = field(default=None, compare=False, repr=False)
+    asker: "KeepsAsks | None" = field(default=None, compare=False, repr=False)
     """The way to who may answer what a turn asks that an earlier process of the gateway began, on a server that
     outlived it; None: it is declined at once. Other turns bring their own, see `TurnRequest.asker`."""
     on_late_subagent: Callable[[TurnRequest, SubagentFinished], None] = _ignore
@@ -147,7 +147,7 @@ class CodexHarness:
         self._registrar = Registrar(direct=settings.threads.direct_tools, exclude=settings.threads.without_tools)
         queues: dict[str, anyio.Lock] = {}
         self._at_work = AtWork(self._telling.tell)
-        self._following = Following(settings.asker)
+        self._following = Following(settings.asker, self._at_work.any_on)
         self._servers = Servers(host, settings.agent)
         self._stopping = Stopping(self._servers, self._threads, self._at_work)
         self._steering = Steering(self._servers, self._threads)

@@ -5,12 +5,17 @@ takes a subscription to their threads: then the server repeats what is open (mea
 """
 
 import logging
+from collections.abc import Callable
+from typing import Final
 
 from codex_bridge.client import Client
-from codex_bridge.errors import CodexError
+from codex_bridge.errors import CodexError, RpcError
+from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams
 from codex_bridge.wire.requests import THREAD_RESUME, ThreadResumeParams
-from harness.asks import Asker
+from harness.asks import Asker, KeepsAsks
 from harness.lean_values import dataclass
+
+GONE: Final = "the turn is over."
 
 logger = logging.getLogger("codex_bridge")
 
@@ -30,10 +35,12 @@ class Following:
 
     Args:
         asker: The way to who may answer what they ask; None for nobody.
+        at_work: Whether a turn of this process is at work on a thread.
     """
 
-    def __init__(self, asker: Asker | None) -> None:
+    def __init__(self, asker: KeepsAsks | None, at_work: Callable[[str], bool]) -> None:
         self._asker = asker
+        self._at_work = at_work
         self._of: dict[str, Followed] = {}
 
     def at(self, thread_id: str) -> Followed | None:
@@ -59,3 +66,25 @@ class Following:
     def over(self, thread_id: str) -> None:
         """What ran on a thread is over."""
         self._of.pop(thread_id, None)
+
+    async def gone(self, client: Client, thread_id: str) -> None:
+        """A turn that an earlier process began on a thread does not run any more: nobody waits for what it asked.
+
+        Raises:
+            TransportError: The server is gone itself.
+        """
+        if self._asker is None or self._at_work(thread_id) or await _runs(client, thread_id):
+            return
+        try:
+            await self._asker.withdraw_all(thread_id, GONE)
+        except Exception:  # the gateway's own code
+            logger.exception("withdrawing what was asked on %s", thread_id)
+
+
+async def _runs(client: Client, thread_id: str) -> bool:
+    """Whether another turn runs on a thread, which may have asked something."""
+    try:
+        listed = await client.call(TURNS_LIST, TurnsListParams(thread_id=thread_id, limit=1))
+    except RpcError:
+        return False  # the server does not know the thread
+    return any(turn.status == "inProgress" for turn in listed.data)

@@ -69,8 +69,11 @@ class LeftOpen:
                 return NEVER  # a thread is bound before it has its first turn
             client = (await self._servers.get()).server.client
             found = await trace(client, thread_id, message_key, among=LOOK_BACK)
-            if found.fate is Seen.RUNNING and self._following is not None:
-                await self._following.follow(client, thread_id, session_key, message_key)
+            if self._following is not None:
+                if found.fate is Seen.RUNNING:
+                    await self._following.follow(client, thread_id, session_key, message_key)
+                else:
+                    await self._following.gone(client, thread_id)
             if found != ABSENT:
                 return await self._found(client, thread_id, found, steered)
             if thread_id != bound:

@@ -163,3 +163,11 @@ class Asker(Protocol):
     async def withdraw(self, identity: str, why: str) -> None:
         """Nobody needs the answer any more, as one sentence says; no error when it was answered or never asked."""
         ...
+
+
+class KeepsAsks(Asker, Protocol):
+    """An asker that knows what an earlier process of the gateway asked."""
+
+    async def withdraw_all(self, thread: str, why: str) -> None:
+        """Nobody needs any answer of a conversation of a backend any more, as one sentence says."""
+        ...

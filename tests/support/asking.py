@@ -4,18 +4,18 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import anyio
 
 from codex_bridge.bridge import CodexHarness, CodexSettings, codex_harness
 from codex_bridge.lanes import HABITS
-from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, decode, encode
+from codex_bridge.rpc import Answered, Event, Json, JsonObject, Refused, Requested, decode, encode
 from codex_bridge.sources import Remote
 from codex_bridge.turn import CodexTurn
 from harness.agent import Agent
 from harness.approvals.approvals import open_approvals
-from harness.asks import Answer, Ask, Asker
+from harness.asks import Answer, Ask, Asker, KeepsAsks
 from harness.delivery.courier import Courier
 from harness.delivery.outbox import Outgoing
 from harness.desk.desk import Desk, open_desk
@@ -30,7 +30,7 @@ from harness.turn_limit import TurnLimit
 from harness.turns import Trigger, TurnRequest
 from tests.support.fake_codex import COURSES, FakeCodex, Running
 from tests.support.fake_server import Ask as AskStep
-from tests.support.fake_server import Script, Step, Tell
+from tests.support.fake_server import Result, Script, Step, Tell
 from tests.support.serving import LIMIT, listening
 from tests.support.turns import words
 
@@ -59,6 +59,10 @@ class FakeAsker:
         self.withdrawn.append((identity, why))
         self._tell()
 
+    async def withdraw_all(self, thread: str, why: str) -> None:
+        """See `KeepsAsks`."""
+        await self.withdraw(thread, why)
+
     def answer(self, ask: Ask, answer: Answer) -> None:
         """Answer what was asked."""
         self._answers[ask.identity] = answer
@@ -81,6 +85,9 @@ class FakeAsker:
         news.set()
 
 
+LOOKS: Final = ("thread/turns/list", "thread/items/list", "thread/resume")
+
+
 class AskingCodex(FakeCodex):
     """A server whose turns ask what their words say, and end when all of it is answered.
 
@@ -94,6 +101,14 @@ class AskingCodex(FakeCodex):
         self.courses = {**COURSES, "asks": self._asks, "poke": self._poke}
         self.answers: list[Json] = []
         """What was answered, in that order."""
+        self.open: list[tuple[str, JsonObject]] = []
+        """What was asked, for who comes back over another connection."""
+        self.settled_meanwhile: Json = None
+        """The item that was waited for, when it is over by then."""
+        self.lives = True
+        """Whether its turns go on then."""
+        self._said: dict[str, Json] = {}
+        """The mark of the last message of each thread."""
         self._waits: list[Running] = []
         self._later: list[tuple[Running, list[list[Json]]]] = []
 
@@ -105,8 +120,32 @@ class AskingCodex(FakeCodex):
             if turn not in self._waits:
                 yield from turn.said("Done.")
                 yield turn.ended()
+        elif isinstance(event, Requested) and event.method in LOOKS:
+            yield from self._looked_up(event)
         else:
+            if isinstance(event, Requested) and event.method == "turn/start":
+                self._said[str(event.params["threadId"])] = event.params["clientUserMessageId"]
             yield from super().__call__(event)
+
+    def _looked_up(self, event: Requested) -> Iterable[Step]:
+        """What a client that comes back asks: the turn runs, and what is open is asked again when it is listened to."""
+        thread = str(event.params["threadId"])
+        turn = self._running.get(thread)
+        if turn is None or event.method == "thread/items/list":
+            yield Result({"data": []})
+            return
+        if event.method == "thread/turns/list":
+            said: Json = {"type": "userMessage", "id": "u1", "clientId": self._said[thread], "content": []}
+            runs: Json = {"id": turn.turn, "status": "inProgress" if self.lives else "interrupted", "items": [said]}
+            yield Result({"data": [runs]})
+            return
+        yield self._resume(thread)
+        for method, params in self.open if self.settled_meanwhile is None else ():
+            yield AskStep(method, params)
+        if self.settled_meanwhile is not None:
+            yield Tell("item/completed", {"threadId": thread, "turnId": turn.turn, "item": self.settled_meanwhile})
+            yield from turn.said("Done.")
+            yield turn.ended()
 
     def _asks(self, turn: Running, text: str) -> Iterable[Step]:
         yield turn.began()
@@ -136,6 +175,7 @@ class AskingCodex(FakeCodex):
             params = {"threadId": turn.thread, "turnId": turn.turn, **params}
             if kind == "ask":
                 self._waits.append(turn)
+                self.open.append((method, params))
                 yield AskStep(method, params)
             else:
                 yield Tell(method, params)
@@ -159,7 +199,7 @@ async def harness_on(
     codex: AskingCodex,
     folder: Path,
     *,
-    asker: Asker | None = None,
+    asker: KeepsAsks | None = None,
     clock: Clock | None = None,
     limit: TurnLimit | None = None,
 ) -> AsyncGenerator[CodexHarness]:
