@@ -12,6 +12,7 @@ from math import inf
 import anyio
 
 from harness.delivery.outbox import NotSentError, Outgoing
+from harness.delivery.parcel import Parcel, packed
 from harness.delivery.posting import Posting, addressed
 from harness.replies.chunks import chunks
 from harness.replies.preview import Preview
@@ -90,22 +91,25 @@ class Showing:
         if (wait := self._next - self._now()) > 0:
             await self._sleep(min(wait, most))
 
-    def _behind(self) -> tuple[int, str] | None:
-        """The first message that does not show what it should, and what that is."""
+    def _behind(self) -> tuple[int, str, int] | None:
+        """The first message that does not show what it should, what that is, and of which answer it is a part."""
         shown = chain(self.shown, repeat(""))
-        texts = chain.from_iterable(chunks(text, self._limit, self._unit) for text in self._preview.texts)
-        return next(
-            ((at, text) for at, (text, now) in enumerate(zip(texts, shown, strict=False)) if text != now),
-            None,
+        parts = (
+            (part, number)
+            for number, text in enumerate(self._preview.texts)
+            for part in chunks(text, self._limit, self._unit)
         )
+        behind = enumerate(zip(parts, shown, strict=False))
+        return next(((at, text, number) for at, ((text, number), now) in behind if text != now), None)
 
-    async def _put(self, place: int, text: str) -> bool:
-        """Show a text; tells whether there is a use in showing more."""
+    async def _put(self, place: int, text: str, answer: int) -> bool:
+        """Show a part of an answer; tells whether there is a use in showing more."""
         posting, lead, pause = self._posting, self._lead, self._pace
         if place == len(self.stands):
             self.stands.append(Outbound(lead.key, place))
             self.shown.append("")
-        outgoing = addressed(lead, self.stands[place].key, text)
+        parcel = Parcel(text=text, reply_to=self._preview.answering(answer))
+        outgoing = addressed(lead, self.stands[place].key, packed(parcel))
         try:
             if sent_as := self.stands[place].sent_as:
                 self.shown[place] = ""

@@ -162,6 +162,34 @@ async def test_an_answer_that_grows_over_a_message_while_it_is_shown_goes_on_in_
     assert all(len(text) <= 64 for _, text in outbox.seen)
 
 
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        (("[[reply_", "to:41]] Three ", "boats."), "41"),
+        (("<think>Hm.</think>[[reply_to:41]] Three ", "boats."), "41"),
+        (("Three ", "boats. [[reply_to:41]]"), "1"),
+    ],
+    ids=["in front", "after thoughts", "too late"],
+)
+async def test_an_answer_that_is_shown_while_it_is_said_stands_under_the_message_that_it_begins_with(
+    tmp_path: Path, pieces: tuple[str, ...], expected: str
+) -> None:
+    outbox, clock, replies = RecordingOutbox(SMALL), Clock(), list[str]()
+    outbox.before = lambda call, outgoing: replies.append(outgoing.reply_to) if call == "send" else None
+    async with ledger(tmp_path) as deliveries, anyio.create_task_group() as group:
+        message, turn = inbound(), Played()
+        await deliveries.admit(message, running=True)
+        courier = Courier(deliveries, outbox, now=clock.now, sleep=clock.sleep)
+        group.start_soon(courier.carry, turn, message)
+        for piece in pieces:
+            turn.say(piece)
+            await clock.advance(2.0)
+        turn.end("".join(pieces))
+        await clock.advance(4.0)
+    assert (replies, [text.strip() for text in outbox.texts()]) == ([expected], ["Three boats."])
+    assert next(text for _, text in outbox.seen) == "Three"
+
+
 async def test_a_file_that_the_channel_never_takes_gets_one_honest_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"png")
     (tmp_path / "b.png").write_bytes(b"another")
