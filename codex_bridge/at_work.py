@@ -5,7 +5,7 @@ Turns, their subagents and the commands that outlast them, for everybody who has
 
 from codex_bridge.children import Children
 from codex_bridge.commands import Commands
-from codex_bridge.ledger import State
+from codex_bridge.ledger import State, TurnLedger
 from codex_bridge.telling import Tell
 from codex_bridge.turn import CodexTurn
 from codex_bridge.wire.notifications import ThreadTokenUsage
@@ -83,12 +83,13 @@ class AtWork:
         """Whether a turn of ours, or a subagent of one, is at work on a thread."""
         return thread_id in self.turns or self.children.parent_at(thread_id) is not None
 
-    def lose(self) -> list[CodexTurn]:
-        """The server is gone; gives the turns that are lost with it.
+    def lose(self) -> tuple[list[CodexTurn], list[tuple[CodexTurn, TurnLedger]]]:
+        """The server is gone; gives the turns that are lost with it, and the subagents, by the turn of each.
 
         Of a turn that Codex has not confirmed, whoever began it finds out whether it runs.
         """
         self.counted.clear()
-        self.children.lose()
+        children = self.children.lose()
         self.commands.lose()
-        return [turn for turn in self.turns.values() if turn.ledger is None or turn.ledger.state is not State.OPENING]
+        turns = [turn for turn in self.turns.values() if turn.ledger is None or turn.ledger.state is not State.OPENING]
+        return turns, children

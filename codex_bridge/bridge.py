@@ -377,7 +377,8 @@ class CodexHarness:
 
     def _on_loss(self, life: Life) -> None:
         self._requests.lost()
-        error, latest, gone = life.server.client.lost, self._at_work.latest, self._at_work.lose()
+        error, latest = life.server.client.lost, self._at_work.latest
+        gone, children = self._at_work.lose()
         for turn in gone:
             # What a turn kills its server with, it does soon: of several, the one that began last is the likely one.
             blamed = turn is latest and not life.retired and not turn.aside
@@ -388,7 +389,7 @@ class CodexHarness:
                 self._at_work.turns.pop(turn.ledger.thread_id)
                 turn.lost, turn.ledger = (turn.ledger, error), None
                 turn.over.set()
-        self._losses.lose([turn for turn in gone if not turn.compacts], error)
+        self._losses.lose([turn for turn in gone if not turn.compacts], error, children)
 
     def _on_thread(self, thread: str, wire: Wire) -> None:
         self._hearing.on_thread(thread, wire)

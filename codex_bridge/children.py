@@ -86,9 +86,11 @@ class Children(Generic[ParentT]):
         """Whether some are at work."""
         return bool(self._at_work)
 
-    def lose(self) -> None:
-        """The server is gone, and all of them with it."""
+    def lose(self) -> list[tuple[ParentT, TurnLedger]]:
+        """The server is gone, and all of them with it as far as is known here; gives them, by whom they worked for."""
+        lost = [(child.parent, child.ledger) for child in self._at_work.values()]
         self._at_work.clear()
+        return lost
 
     def _begin(self, began: TurnBegan) -> tuple[ParentT, SubagentStarted] | None:
         root = began.turn.root_turn_id

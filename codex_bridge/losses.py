@@ -72,8 +72,20 @@ class Losses:
         self._login = login
         self._elsewhere = elsewhere
 
-    def lose(self, turns: Iterable[CodexTurn], error: TransportError | None) -> None:
-        """The server of these turns is gone. Each ends now if no more can be known of it, else within a short time."""
+    def lose(
+        self,
+        turns: Iterable[CodexTurn],
+        error: TransportError | None,
+        children: Iterable[tuple[CodexTurn, TurnLedger]] = (),
+    ) -> None:
+        """The server of these turns is gone. Each ends now if no more can be known of it, else within a short time.
+
+        Args:
+            turns: The turns.
+            error: How it was lost.
+            children: The subagents that worked there, each by its turn. Nobody hears of them any more, so they go on
+                only for a turn that is followed again.
+        """
         open_ones: list[tuple[CodexTurn, TurnLedger]] = []
         for turn in turns:
             ledger = turn.ledger
@@ -93,8 +105,12 @@ class Losses:
             elif ledger.state is State.RUNNING:
                 turn.adrift = True
                 open_ones.append((turn, ledger))
+        adrift, left = {turn for turn, _ in open_ones}, list(children)
+        for parent, child in left:
+            if parent not in adrift:
+                self.let_go(child.thread_id, child.turn_id)
         if open_ones:
-            self._begin(partial(self._look_up, open_ones, error))
+            self._begin(partial(self._look_up, open_ones, error, [each for each in left if each[0] in adrift]))
 
     async def of_start(
         self, turn: CodexTurn, thread_id: str, connection: Connection, error: ConnectionLostError
@@ -150,7 +166,12 @@ class Losses:
             # As at every boundary: that turn may go on, and the gateway does.
             logger.exception("interrupting a turn on %s", thread_id)
 
-    async def _look_up(self, turns: list[tuple[CodexTurn, TurnLedger]], error: TransportError | None) -> None:
+    async def _look_up(
+        self,
+        turns: list[tuple[CodexTurn, TurnLedger]],
+        error: TransportError | None,
+        children: list[tuple[CodexTurn, TurnLedger]],
+    ) -> None:
         try:
             with anyio.move_on_after(LOOK_UP_WITHIN):
                 connection = await self._servers.get()
@@ -160,16 +181,26 @@ class Losses:
                     except RpcError as refused:
                         logger.warning("what became of turn %s is not known: %s", ledger.turn_id, refused)
                     if turn.adrift:
-                        lost(turn, error, self._login)
+                        self._lose(turn, ledger, error)
         except CodexError as problem:
             logger.warning("what became of the turns that were lost is not known: %s", problem)
         except Exception:
             # As at every boundary: the turns end as lost, and the gateway goes on.
             logger.exception("what became of the turns that were lost")
         finally:
-            for turn, _ in turns:
+            for turn, ledger in turns:
                 if turn.adrift:
-                    lost(turn, error, self._login)
+                    self._lose(turn, ledger, error)
+            for parent, child in children:
+                if parent.ledger is None or parent.ledger.state is not State.RUNNING:
+                    self.let_go(child.thread_id, child.turn_id)
+
+    def _lose(self, turn: CodexTurn, ledger: TurnLedger, error: TransportError | None) -> None:
+        """End a turn of which no more is known, and that its server may go on with."""
+        runs = ledger.state is State.RUNNING
+        lost(turn, error, self._login)
+        if runs:
+            self.let_go(ledger.thread_id, ledger.turn_id)
 
     async def _settle(self, connection: Connection, turn: CodexTurn, ledger: TurnLedger) -> None:
         """End a turn by what is written down of it, or listen to it again."""

@@ -225,7 +225,12 @@ class Running:
         if turn.lost is not None:
             from codex_bridge.compaction import settle_lost  # few conversations are summarised on request
 
-            await settle_lost(self._servers, turn, *turn.lost)
+            summary, cause = turn.lost
+            try:
+                await settle_lost(self._servers, turn, summary, cause)
+            except anyio.get_cancelled_exc_class():  # somebody stopped it, and nobody hears of its end
+                self._losses.let_go(summary.thread_id, summary.turn_id)
+                raise
             return
         ledger = turn.ledger
         assert ledger is not None

@@ -66,6 +66,12 @@ class Showing:
 
     async def run(self) -> None:
         """Show what there is to show, until `end`."""
+        try:
+            await self._run()
+        except Exception:  # the answer itself is delivered all the same
+            logger.exception("showing the answer to %s", self._lead.key)
+
+    async def _run(self) -> None:
         while not self._over:
             behind = self._behind()
             if behind is None:

@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import anyio
 import pytest
 
 from codex_bridge.client import Client
@@ -86,3 +87,30 @@ async def test_a_summary_is_asked_for_once_more_only_if_it_is_not_there(
         result = await compacting.result()
     assert compaction_of(result).summary is summary
     assert [each.method for each in compacting.sent].count("thread/compact/start") == sent
+
+
+async def test_a_summary_that_is_stopped_while_its_loss_is_looked_into_is_left_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = anyio.Event()
+    let_go: list[tuple[str, str]] = []
+
+    async def ask(*_: object) -> None:
+        asked.set()
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr("codex_bridge.losses.Losses.let_go", lambda _, *ids: let_go.append(ids))
+    async with harness_on_fake(tmp_path, script="silent") as harness:
+        await harness.start(words("echo hi")).result()
+        compacting = harness.compact(words(""))
+        async for event in compacting.events():
+            if event == Notice(ALL):
+                break
+        assert compacting.ledger is not None
+        ids = compacting.ledger.thread_id, compacting.ledger.turn_id
+        monkeypatch.setattr("codex_bridge.compaction.settle_lost", ask)
+        os.kill((await harness.ready()).pid, signal.SIGKILL)
+        await asked.wait()
+        await compacting.interrupt()
+        result = await compacting.result()
+    assert (result.outcome, result.ended_by, let_go) == (Outcome.INTERRUPTED, EndedBy.PERSON, [ids])

@@ -44,7 +44,8 @@ from harness.plain import plain_settings
 from harness.store.bindings import bindings_at
 from harness.toolbox import Toolbox, ToolTurn
 from harness.tools import Tool, ToolResult
-from harness.turns import Failure, Outcome
+from harness.turns import Failure, Outcome, SubagentStarted
+from tests.real.test_subagents import has_spawned, is_child, spawn
 from tests.support.real import LIMIT, MODEL, Stage, count, notices_of, places
 from tests.support.serving import is_running
 
@@ -543,15 +544,65 @@ async def test_a_tool_that_was_called_before_the_way_was_lost_is_not_called_agai
     assert "The connection broke off during this call; nobody knows how far it came." in result.text
 
 
+async def no_rejoin(*_: object) -> bool:
+    return False
+
+
+async def test_a_turn_that_is_lost_and_cannot_be_followed_again_does_not_run_on(
+    codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codex_bridge.threads.Threads.rejoin", no_rejoin)
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(always(Reply((Wait(anyio.Event()),)))) as model,
+            elsewhere("unix", codex, state, model.provider) as remote,
+            relayed(remote) as (way, relay),
+            running(way, model, state, workspace) as play,
+        ):
+            turn = await play.begin("zebra")
+            await model.next_request()
+            await relay.cut()
+            result = await turn.result()
+            await ends_elsewhere(remote, turn)
+    assert result.outcome is Outcome.LOST
+
+
+async def test_a_subagent_of_a_turn_that_is_over_does_not_run_on_when_the_way_to_it_is_lost(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> None:
+    def script(request: RecordedRequest) -> Action:
+        if is_child(request):
+            return Reply((Wait(anyio.Event()),))
+        return say("Done.") if has_spawned(request) else spawn(MODEL)
+
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(script) as model,
+            elsewhere("websocket", codex, state, model.provider) as remote,
+            relayed(remote) as (way, relay),
+            running(way, model, state, workspace) as play,
+        ):
+            turn = await play.begin("zebra")
+            child = None
+            async for event in turn.events():
+                child = event.agent if isinstance(event, SubagentStarted) else child
+            while not any(map(is_child, model.requests)):
+                await model.next_request()
+            await relay.cut()
+            async with app_server(remote, on_notification=ignore_all, on_request=refuse_all) as other:
+                status = "active"
+                while status == "active":
+                    read: Any = await other.client.raw_call("thread/read", {"threadId": child})
+                    status = read["thread"]["status"]["type"]
+    assert child is not None
+
+
 async def test_a_turn_that_went_on_without_us_is_stopped_before_the_next_one_begins(
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a restart of the gateway, which knows of no turn."""
-
-    async def rejoin(*_: object) -> bool:
-        return False
-
-    monkeypatch.setattr("codex_bridge.threads.Threads.rejoin", rejoin)
+    monkeypatch.setattr("codex_bridge.threads.Threads.rejoin", no_rejoin)
+    monkeypatch.setattr("codex_bridge.losses.Losses.let_go", lambda *_: None)
 
     def script(request: RecordedRequest) -> Action:
         return Reply((Wait(anyio.Event()),)) if request.parts()[-1].text == "zebra" else say("Fine.")

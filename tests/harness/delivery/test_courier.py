@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Never
 
 import anyio
 import anyio.lowlevel
@@ -425,6 +426,22 @@ async def test_a_preview_that_is_refused_ends_the_showing_and_not_the_delivery(t
         turn.end("Two files.")
         await clock.advance(1.0)
     assert outbox.seen == [("1", "Two files.")]
+
+
+async def test_a_mistake_in_the_showing_costs_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> Never:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("harness.delivery.showing.chunks", breaks)
+    clock, turn, outbox = Clock(), Played(), RecordingOutbox()
+    async with office(tmp_path, outbox, clock) as here, anyio.create_task_group() as group:
+        group.start_soon(here.carry, turn)
+        turn.say("Two ")
+        await clock.advance(5.0)
+        turn.end("Two files.")
+        await clock.advance(1.0)
+        assert outbox.seen == [("1", "Two files.")]
+        assert await here.deliveries.open() == []
 
 
 async def test_a_channel_that_wants_fewer_edits_gets_fewer(tmp_path: Path) -> None:
