@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Final, TypeVar
 
-from harness.asks import ApprovalAsked, Ask
+from harness.asks import ApprovalAsked, ApprovalKind, Ask
 
 BYTES: Final = 16
 """128 bits, and 26 letters that are safe to copy, within the 64 bytes of a button together with what it says."""
@@ -41,7 +41,10 @@ def digest_of_ask(ask: Ask) -> str:
     what = ask.what
     parts = [ask.identity, ask.session_key, ask.thread, what.agent, type(what).__name__]
     if isinstance(what, ApprovalAsked):
-        parts += [what.kind.value, what.text, what.script, what.cwd]
+        # The changes of files are no part of their request: a gateway that is new knows them no more, and the name of
+        # the ask holds for them.
+        text = "" if what.kind is ApprovalKind.FILES else what.text
+        parts += [what.kind.value, text, what.script, what.cwd]
     else:
         parts += [what.text, what.asker, what.address]
         for each in what.questions:

@@ -600,6 +600,23 @@ async def test_an_answer_before_it_is_asked_again_waits_for_that_over_a_further_
         assert len(at.texts) == 3
 
 
+async def test_changes_of_files_that_were_shown_are_allowed_over_a_restart_after_which_nobody_knows_them(
+    tmp_path: Path,
+) -> None:
+    outbox, changes = RecordingOutbox(), ApprovalAsked("1", "i9", ApprovalKind.FILES, "add /w/a.txt\n    hello")
+    async with room(tmp_path, outbox=outbox) as at:
+        at.ask(await at.asker(), ask(changes, outlives=True))
+        name = handle(await at.card())
+        await at.rest()
+    async with room(tmp_path, outbox=outbox, seed="second") as at:
+        asked = at.ask(at.house.approvals, ask(replace(changes, text=""), outlives=True))
+        await at.press(f"ask:{name}:once")
+        assert await asked.get() == Answer(Verdict.ALLOW)
+    async with room(tmp_path, seed="third") as at:  # and of what nobody was shown
+        at.ask(await at.asker(message(2)), ask(replace(changes, text=""), "turn 1 item 10"))
+        assert list(data(await at.card())) == ["Decline"]
+
+
 async def test_a_grant_is_of_no_use_for_anything_else(tmp_path: Path) -> None:
     outbox = RecordingOutbox()
     async with room(tmp_path, outbox=outbox) as at:
