@@ -43,7 +43,7 @@ HOW_TO_ENABLE: Final = (
 NOBODY: Final = "No owner is configured who could be asked, so the answer was no."
 NOT_HERE: Final = "Only an owner may be asked, and this chat is not with one, so the answer was no."
 NO_CHAT: Final = "There is no chat in which anybody could be asked, so the answer was no."
-
+TOO_MANY: Final = "Too many requests wait for an answer in this conversation already, so the answer was no."
 GOES_DOWN: Final = "The gateway is shutting down, so the answer was no."
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class Approvals:
         self._now = now
         self._random_bytes = random_bytes
         self._once = Once()
-        self._asks = OpenAsks(asked, posting, group, clock=clock, now=now)
+        self._asks = OpenAsks(asked, posting, group, clock=clock, now=now, seconds=settings.seconds)
         self._hearing = Hearing(self._asks, asked, posting, settings, self._once)
         self._anew: dict[str, Where] = {}
         """Where something was asked that can only be asked anew, by its identity."""
@@ -146,6 +146,9 @@ class Approvals:
                 logger.info("%s is not asked: %s, %s", ask.identity, answer.verdict.value, answer.why)
                 return answer
             assert where is not None
+            if self._asks.is_full(ask.session_key):
+                logger.warning("%s is not asked: too much is open in %s", ask.identity, ask.session_key)
+                return Answer(Verdict.DECLINE, why=TOO_MANY)
             pending = await self._open(ask, where)
         await pending.done.wait()
         assert pending.answer is not None

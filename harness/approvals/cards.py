@@ -4,6 +4,7 @@ Pure. What is decided on is shown whole, or how much of it is not, and then it c
 own word stands in a block or between signs that it cannot leave.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -27,6 +28,9 @@ _LABEL: Final = 40
 _LONGEST_FOLDER: Final = 200
 _LONGEST_REASON: Final = 200
 """UTF-16 units as well."""
+
+_GAP: Final = re.compile(r"\s{40,}")
+"""Blanks that may push a part of what is shown out of sight."""
 
 _HEADS: Final = {
     ApprovalKind.COMMAND: "May I run this command?",
@@ -85,6 +89,8 @@ def _approval(what: ApprovalAsked, room: int, secrets: Collection[str]) -> Body:
         whole = whole and not folder.missing
         shown = Shown(shown.text, shown.written_out + folder.written_out, shown.missing + folder.missing)
     lines += _remarks(shown, whole=whole)
+    if _GAP.search(shown.text):
+        lines.append("There are long gaps in it: read it to its end.")
     if is_mixed(what.text):
         lines.append("Some of its letters may look like others.")
     if reason := plain(what.reason, _LONGEST_REASON, secrets=secrets).text:

@@ -27,6 +27,9 @@ LOST_CARD: Final = "Expired with the restart."
 MOST_KEPT: Final = 1_000
 """Answers that a backend may ask for once more."""
 
+MOST_OPEN: Final = 20
+"""Asks of one conversation that are open at once: a tool server could make any number. Our choice."""
+
 Arguments = TypeVarTuple("Arguments")
 logger = logging.getLogger(__name__)
 
@@ -40,6 +43,7 @@ class OpenAsks:
         group: Where tasks run.
         clock: What expiry goes by.
         now: Unix seconds.
+        seconds: How long an answer is waited for.
     """
 
     def __init__(
@@ -50,7 +54,9 @@ class OpenAsks:
         *,
         clock: Clock,
         now: Callable[[], float],
+        seconds: float,
     ) -> None:
+        self._seconds = seconds
         self._asked = asked
         self._posting = posting
         self._group = group
@@ -81,6 +87,11 @@ class OpenAsks:
     def open_in(self, thread: str) -> list[str]:
         """What a conversation of a backend asks, by identity."""
         return [identity for identity, each in self._held.items() if each.parked.thread == thread]
+
+    def is_full(self, session_key: str) -> bool:
+        """Whether so much is asked in a conversation that nobody is to be asked more."""
+        asked = (each for each in self._held.values() if each.parked.session_key == session_key)
+        return sum(each.answer is None for each in asked) >= MOST_OPEN
 
     def answered_by(self, channel: str, chat: str, sent_as: str) -> Pending | None:
         """The ask whose card a message answers that was written in its chat."""
@@ -151,7 +162,7 @@ class OpenAsks:
 
     def _adopted(self, parked: Parked) -> bool:
         shape, answer = shape_of(parked.card), answer_of(parked.answer)
-        left = parked.expires_at - self._now()
+        left = min(parked.expires_at - self._now(), self._seconds)  # the clock may have been put back
         if parked.state is not AskState.OPEN:
             if answer is None:
                 return False

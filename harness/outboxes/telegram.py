@@ -25,6 +25,8 @@ MOST_FILE: Final = 50 * 1024 * 1024
 """Bytes of any other file that a bot may upload."""
 _HIGHEST: Final = 2**31 - 1
 """Of a message's id and of a topic's."""
+_NOT_READ: Final = ("can't parse entities", "text is empty", "text must be non-empty")
+"""What Telegram says where it makes nothing of our HTML, such as of a block without a word in it."""
 _METHODS: Final[Mapping[str, str]] = {
     **dict.fromkeys((".jpg", ".jpeg", ".png", ".webp"), "photo"),
     ".gif": "animation",
@@ -110,7 +112,7 @@ class TelegramOutbox:
         """Call with a text, as HTML and then as it is; gives the id of the message."""
         formatted: dict[str, Json] = {field: as_html(text), "parse_mode": "HTML"} if text else {}
         answer = await self._call(method, {**body, **formatted}, files)
-        if answer.status == 400 and "can't parse entities" in _said(answer):
+        if answer.status == 400 and any(each in _said(answer) for each in _NOT_READ):
             answer = await self._call(method, {**body, field: text}, files)
         if answer.status != 200:
             if passable and passable in _said(answer):
@@ -120,6 +122,13 @@ class TelegramOutbox:
         return str(result.get("message_id", "")) if isinstance(result, dict) else ""
 
     async def _call(self, method: str, body: Mapping[str, Json], files: tuple[File, ...] = ()) -> Answer:
+        answer = await self._caller.call(Call(verb="POST", path=method, body=body, files=files))
+        parameters = answer.body.get("parameters")
+        moved = parameters.get("migrate_to_chat_id") if isinstance(parameters, dict) else None
+        if answer.status != 400 or not isinstance(moved, int):
+            return answer
+        # The group became a supergroup, which has another id.
+        body = {**body, "chat_id": str(moved)}
         return await self._caller.call(Call(verb="POST", path=method, body=body, files=files))
 
 

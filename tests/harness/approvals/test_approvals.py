@@ -15,7 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from harness.agent import Agent
-from harness.approvals.approvals import GOES_DOWN, HOW_TO_ENABLE, NO_CHAT, NOBODY, NOT_HERE
+from harness.approvals.approvals import GOES_DOWN, HOW_TO_ENABLE, NO_CHAT, NOBODY, NOT_HERE, TOO_MANY
 from harness.approvals.hearing import (
     LOST,
     NO_LEAVE,
@@ -25,6 +25,7 @@ from harness.approvals.hearing import (
     ONLY_DECLINED,
     STORE_FAILS,
 )
+from harness.approvals.open_asks import MOST_OPEN
 from harness.approvals.policy import NEVER_ASKED
 from harness.approvals.said import EDITED, UNKNOWN, USAGE
 from harness.asks import (
@@ -617,6 +618,19 @@ async def test_changes_of_files_that_were_shown_are_allowed_over_a_restart_after
         assert list(data(await at.card())) == ["Decline"]
 
 
+async def test_no_tool_server_floods_a_chat_with_requests(tmp_path: Path) -> None:
+    async with room(tmp_path) as at:
+        asker = await at.asker()
+        for number in range(MOST_OPEN):
+            at.ask(asker, ask(identity=f"turn 1 item {number}"))
+        await at.card(MOST_OPEN)
+        assert await at.ask(asker, ask(identity="one more")).get() == Answer(Verdict.DECLINE, why=TOO_MANY)
+        await at.press(data(await at.card())["Decline"])
+        await at.rest()
+        at.ask(asker, ask(identity="another one"))
+        await at.card(MOST_OPEN + 1)
+
+
 async def test_a_grant_is_of_no_use_for_anything_else(tmp_path: Path) -> None:
     outbox = RecordingOutbox()
     async with room(tmp_path, outbox=outbox) as at:
@@ -643,6 +657,19 @@ async def test_what_expires_while_the_gateway_is_down_is_declined(tmp_path: Path
         assert await at.ask(at.house.approvals, ask(outlives=True)).get() == Answer(Verdict.DECLINE, why=why)
         await at.rest()
         assert at.texts == [SHOWN + why]
+
+
+async def test_a_clock_that_is_put_back_over_a_restart_keeps_no_ask_open(tmp_path: Path) -> None:
+    outbox, wall = RecordingOutbox(), Wall()
+    async with room(tmp_path, outbox=outbox, now=wall) as at:
+        at.ask(await at.asker(), ask(outlives=True))
+        await at.card()
+        await at.rest()
+    wall.at -= 1_000_000
+    async with room(tmp_path, outbox=outbox, now=wall, seed="second") as at:
+        at.house.clock.advance(601)
+        why = "Nobody answered within 10 minutes, so it was declined."
+        assert await at.ask(at.house.approvals, ask(outlives=True)).get() == Answer(Verdict.DECLINE, why=why)
 
 
 async def test_what_was_never_asked_in_a_chat_is_declined_outside_of_one(tmp_path: Path) -> None:

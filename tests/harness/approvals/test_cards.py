@@ -29,6 +29,11 @@ TEXT = st.text(max_size=12) | st.sampled_from(
             LEAVE - {Verdict.ALLOW_ALWAYS},
         ),
         (
+            replace(COMMAND, text=f"ls{' ' * 40}; rm a"),
+            f"May I run this command?\n```\nls{' ' * 40}; rm a\n```\nThere are long gaps in it: read it to its end.",
+            LEAVE,
+        ),
+        (
             replace(COMMAND, text="g\u0456t push"),
             "May I run this command?\n```\ng\u0456t push\n```\nSome of its letters may look like others.",
             LEAVE,

@@ -219,6 +219,18 @@ async def test_a_failure_of_the_channel_leaves_open_whether_it_took_it(made: Cal
             await made(Recorded([Answer(status, {})])).withdraw("9", outgoing())
 
 
+async def test_what_telegram_makes_nothing_of_is_sent_as_it_is() -> None:
+    caller = Recorded([Answer(400, {"description": "Bad Request: message text is empty"})])
+    assert await TelegramOutbox(caller).send(outgoing("```\n```")) == "9"
+    assert [call.body.get("text") for call in caller.calls] == ["<pre></pre>", "```\n```"]
+
+
+async def test_an_answer_follows_its_group_to_where_telegram_has_moved_it() -> None:
+    caller = Recorded([Answer(400, {"parameters": {"migrate_to_chat_id": -10077}})])
+    assert await TelegramOutbox(caller).send(outgoing("a")) == "9"
+    assert [call.body["chat_id"] for call in caller.calls] == ["77", "-10077"]
+
+
 @pytest.mark.parametrize("id_", ["..", "", "4/5", "\u0664", "-4", "9" * 30])
 async def test_what_is_no_id_leads_to_no_other_path_and_keeps_no_answer_back(id_: str) -> None:
     """Many clients make of /channels/77/messages/.. the path of the channel itself."""
