@@ -13,7 +13,7 @@ MASK = "***"
 _PATTERNS = re.compile(
     r"""
       \bsk-[A-Za-z0-9_-]{8,}                                # OpenAI and Anthropic keys
-    | \beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*  # JWT
+    | \beyJ[A-Za-z0-9_-]{6,2048}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*  # JWT
     | (?<=bot)\d{6,12}:[A-Za-z0-9_-]{30,}                   # Telegram token inside a file URL
     | \b\d{6,12}(?::|%3[Aa])[A-Za-z0-9_-]{30,}              # Telegram token alone, or percent-encoded
     | \b[MNO][A-Za-z\d_-]{22,28}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}  # Discord token

@@ -91,7 +91,7 @@ def _approval(what: ApprovalAsked, room: int, secrets: Collection[str]) -> Body:
     lines += _remarks(shown, whole=whole)
     if _GAP.search(shown.text):
         lines.append("There are long gaps in it: read it to its end.")
-    if is_mixed(what.text):
+    if is_mixed(shown.text):
         lines.append("Some of its letters may look like others.")
     if reason := plain(what.reason, _LONGEST_REASON, secrets=secrets).text:
         lines.append(f"Why, in the agent's own words, which nobody checked: {inline(reason)}")

@@ -16,7 +16,7 @@ from harness.workspace.boundaries import head
 
 _ANSI: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # titles, addresses and the like
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # titles and the like
     r"|\x1b[ -/]*[0-~]"
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
@@ -28,6 +28,9 @@ _TOKEN: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9._+=:%-]{16,}")
 _IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9._~+=:%-]*")
 """What may be hidden without keeping from anybody what a command does: nothing that a shell acts on, or a person would
 take for a command."""
+LOOKED_AT: Final = 20_000
+"""Characters of a text that are looked at one by one, far more than any card shows: a file that is to be written may
+have millions, and meanwhile nobody is answered."""
 LONGEST_WORDS: Final = 400
 """UTF-16 units of a line of somebody's words."""
 
@@ -61,6 +64,7 @@ def exact(text: str, *, lines: bool = True, secrets: Iterable[str] = ()) -> Show
         secrets: Values that are masked as well.
     """
     kept, hidden = masked(text, secrets)
+    kept, beyond = kept[:LOOKED_AT], max(0, len(kept) - LOOKED_AT)
     ends = {at for found in _TICKS.finditer(kept) for at in range(*found.span())}
     out = [
         each if at not in ends and (is_seen(each) or (lines and each in "\n\t")) else _written(each)
@@ -68,7 +72,7 @@ def exact(text: str, *, lines: bool = True, secrets: Iterable[str] = ()) -> Show
     ]
     written_out = sum(len(each) > 1 for each in out)
     missing = sum(len(each.text) for each in hidden if not _may_be_hidden(each))
-    return Shown("".join(out), written_out, missing)
+    return Shown("".join(out), written_out, missing + beyond)
 
 
 def _may_be_hidden(hidden: Hidden) -> bool:
@@ -89,11 +93,13 @@ def plain(text: str, limit: int = LONGEST_WORDS, *, secrets: Iterable[str] = ())
         limit: The most UTF-16 units of them.
         secrets: Values that are masked as well.
     """
-    spaced = "".join(" " if _is_space(each) else each for each in _ANSI.sub("", text))
+    beyond = max(0, len(text) - LOOKED_AT)
+    spaced = "".join(" " if _is_space(each) else each for each in _ANSI.sub("", text[:LOOKED_AT]))
     seen = "".join(filter(is_seen, spaced))
     line = masked(" ".join(seen.split()), secrets)[0]
     kept = head(line, limit)
-    return Shown(kept if kept == line else f"{kept} […]", missing=len(line) - len(kept))
+    missing = len(line) - len(kept) + beyond
+    return Shown(f"{kept} […]" if missing else kept, missing=missing)
 
 
 def _is_space(character: str) -> bool:

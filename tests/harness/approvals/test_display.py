@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.approvals.display import Shown, block, cut, exact, inline, is_seen, plain
+from harness.approvals.display import LOOKED_AT, Shown, block, cut, exact, inline, is_seen, plain
 from harness.units import utf16_units
 
 SNEAKY = [
@@ -110,3 +110,14 @@ def test_a_cut_keeps_within_the_room_and_counts_the_rest(text: str, room: int) -
     assert utf16_units(shown.text) <= max(room, 0)
     assert text.startswith(shown.text)
     assert shown.missing == len(text) - len(shown.text)
+
+
+@pytest.mark.parametrize("unit", ["a", "\x9d", "\x1b]", "-eyJaaaaaaa", "g\u0456t "])
+def test_a_text_of_any_size_is_shown_at_once_with_the_count_of_what_is_not(unit: str) -> None:
+    """A file that is to be written may have millions of characters, and a tool server may say anything."""
+    size = 1_000_000
+    text = (unit * (size // len(unit) + 1))[:size]
+    shown = cut(exact(text), 3_000)
+    assert 0 < utf16_units(shown.text) <= 3_000
+    assert shown.missing > size - LOOKED_AT
+    assert plain(text, 40).missing > size - LOOKED_AT - 1
