@@ -24,6 +24,8 @@ from harness.approvals.hearing import LOST
 from tests.real.test_transports import elsewhere
 from tests.support.real import LIMIT
 
+ALLOWED = "Allowed once by `Orrin`."
+
 
 def script(request: RecordedRequest) -> Action:
     """Run a command, and tell what came of it."""
@@ -44,6 +46,16 @@ class Gateway:
     async def say(self, text: str, number: str, **more: str) -> None:
         assert self.process.stdin is not None
         await self.process.stdin.send(json.dumps({"text": text, "number": number, **more}).encode() + b"\n")
+
+    async def settled(self) -> list[str]:
+        """Wait until nothing is left to do, and give all that was shown since the last look."""
+        await self.say("settled", "")
+        shown: list[str] = []
+        while True:
+            each: dict[str, Any] = json.loads(await self._lines.receive_until(b"\n", 1_000_000))
+            if each["call"] == "settled":
+                return shown
+            shown.append(each["text"])
 
     async def end(self) -> None:
         """Have it end as it should, with its server."""
@@ -126,6 +138,10 @@ async def test_a_server_that_outlived_the_gateway_runs_what_is_allowed_after_it_
     ):
         await second.say("", "1", pressed=card["buttons"][0][1])
         await second.shows("It ran.")
+        await second.say("", "2", pressed=card["buttons"][0][1])
+        shown = await second.settled()
+        assert [text for text in shown if "over already" in text] == [f"This is over already. {ALLOWED}"]
+        assert "It ran." not in shown
         assert (lines(workspace), len(model.requests)) == (1, 2)
 
 
@@ -137,6 +153,7 @@ async def test_what_nobody_answers_over_a_restart_is_declined_and_the_turn_goes_
         killed_while_it_asks(how) as (second, _),
     ):
         await second.shows("It was declined.")
+        assert "It was declined." not in await second.settled()
         assert lines(workspace) == 0
 
 
@@ -154,6 +171,9 @@ async def test_a_child_that_died_with_the_gateway_runs_nothing_and_a_late_answer
                 "after": 0,
             }
             async with killed_while_it_asks(how) as (second, card):
-                await second.say("", "1", pressed=card["buttons"][0][1])
-                await second.shows(LOST)
+                for number in ("1", "2"):
+                    await second.say("", number, pressed=card["buttons"][0][1])
+                shown = await second.settled()
+                assert shown.count(LOST) == 1
+                assert await second.settled() == []
     assert (lines(workspace), len(model.requests)) == (0, 1)

@@ -3,7 +3,7 @@
     python -m tests.support.asking_gateway JSON
 
 The argument says what to run on. Each line on stdin is a message of the owner, as JSON; each on stdout is what the
-chat shows.
+chat shows. The message "settled" waits until nothing is left to do, and says so.
 """
 
 import json
@@ -74,6 +74,10 @@ async def main(how: dict[str, Any]) -> None:
             _show("ready", Outgoing(key="", channel="", chat="", text=""))
             while line := await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
                 said: dict[str, str] = json.loads(line)
+                if said["text"] == "settled":
+                    await desk.settled()
+                    _show("settled", Outgoing(key="", channel="", chat="", text=""))
+                    continue
                 told = message(said["text"], number=said["number"])
                 await desk.receive(replace(told, pressed=said.get("pressed", "")))
 
