@@ -54,7 +54,7 @@ class Held:
         self._turn = turn
         self._waiting: set[anyio.CancelScope] = set()
         self.end: TurnResult | None = None
-        """What its end counts as, once it was given up."""
+        """What its end counts as, once it was given up or broke: nobody knows how far it came."""
 
     def give_up(self, by: EndedBy) -> None:
         """Wait for it no longer; `by` wanted its end."""
@@ -88,7 +88,8 @@ class Held:
                     return await self._turn.result()
             except Exception:  # a backend that breaks its word costs its chat nothing else
                 logger.exception("a turn has no result")
-        return self.end or failed(f"The gateway had an internal error; {THE_LOG}.")
+        self.end = self.end or failed(f"The gateway had an internal error; {THE_LOG}.")
+        return self.end
 
     async def interrupt(self, by: EndedBy = EndedBy.PERSON) -> None:
         """See `RunningTurn`."""

@@ -330,15 +330,18 @@ class Talk(Generic[AnyTurn]):
             self._interrupt(at, at.turn, at.ends)
         at.known.set()
         self._work.spawn(self._carry, at.turn, at.lead, heard)
-        at.result = await at.turn.result()
-        if at.limit is not None:
-            at.limit.cancel()
+        try:
+            at.result = await at.turn.result()
+        finally:
+            if at.limit is not None:
+                at.limit.cancel()
         back: Batch[Letter] | None = None
         try:
             back = batch if await self._is_owed(at, batch) else None
         except Exception:  # whatever it is, the conversation goes on
             logger.exception("whether %s is owed an answer is not known", at.lead.key)
-        if back is None and never_began(at.result):
+        is_known = isinstance(at.turn, Over) or at.turn.end is None
+        if back is None and is_known and never_began(at.result):
             for each in batch.messages:
                 self._work.unheard.give_back(each.message)
         self._at = None
