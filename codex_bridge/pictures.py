@@ -6,14 +6,13 @@ of the person (measured). Codex looks into each, and puts a sentence in the plac
 
 from base64 import b64encode
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final, TypeVar
 
 import anyio.to_thread
 
 from codex_bridge.wire.requests import ImageInput, TextInput, TurnStartParams, TurnSteerParams, UserInput
 from harness.layers import Picture
-from harness.pictures import picture_type
+from harness.pictures import opened_regular, picture_type
 
 Params = TypeVar("Params", TurnStartParams, TurnSteerParams)
 MOST_TOGETHER: Final = 18 * 1024 * 1024
@@ -67,7 +66,7 @@ def _inputs(pictures: Sequence[Picture]) -> tuple[list[UserInput], list[UserInpu
 def _bytes(picture: Picture, most: int) -> bytes:
     """The whole file; empty for one that is too large, or no longer what it was."""
     try:
-        with Path(picture.path).open("rb") as file:
+        with opened_regular(picture.path) as file:
             data = file.read(most + 1)
     except (OSError, ValueError):
         return b""

@@ -6,9 +6,8 @@ conversation and fails each of its later turns, so what is no whole picture is f
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from stat import S_ISREG
-from typing import Final
+from typing import BinaryIO, Final
 
 from harness.lean_values import dataclass
 
@@ -59,19 +58,36 @@ def picture_file(path: str, most: int) -> PictureFile:
         most: How many bytes it may have.
     """
     try:
-        place = Path(path)
-        about = place.stat()
-        if not S_ISREG(about.st_mode):
-            return PictureFile(problem="it is no regular file")
-        if problem := _too_large(about.st_size, most):
-            return PictureFile(problem=problem)
-        with place.open("rb") as file:
+        with opened_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if problem := _too_large(size, most):
+                return PictureFile(problem=problem)
             start = file.read(_START)
-            file.seek(-min(_END, about.st_size), os.SEEK_END)
-            kind = _type_of(start, file.read(_END), about.st_size)
+            file.seek(-min(_END, size), os.SEEK_END)
+            kind = _type_of(start, file.read(_END), size)
+    except IrregularFileError:
+        return PictureFile(problem="it is no regular file")
     except (OSError, ValueError) as error:
         return PictureFile(problem=f"it cannot be read ({getattr(error, 'strerror', None) or 'its path is none'})")
     return PictureFile(kind, "" if kind else NOT_WHOLE)
+
+
+class IrregularFileError(OSError):
+    """A folder, a pipe or a device stands where a file should."""
+
+
+def opened_regular(path: str) -> BinaryIO:
+    """Open a file for reading, and no pipe that a command of the agent has put in its place: that would never end.
+
+    Raises:
+        OSError: It cannot be read, or is no regular file.
+        ValueError: It is no path.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise IrregularFileError(f"{path} is no regular file.")
+    return os.fdopen(descriptor, "rb")
 
 
 def _too_large(size: int, most: int) -> str:

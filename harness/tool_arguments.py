@@ -6,6 +6,7 @@ fetches nothing, and a pattern that would take for ever is given up.
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_SCHEMAS: Final = 256
 """How many validators are kept."""
+MOST_ERRORS: Final = 20
+"""Errors that are looked for: a model may write a list of any length, wrong throughout."""
 LONGEST_TOLD: Final = 300
 """Characters of what is wrong that the model is told; our choice."""
 
@@ -32,7 +35,7 @@ def wrong_arguments(tool: "Tool", arguments: Mapping[str, Json]) -> str:
     name = name_of(tool)
     try:
         validator = _validator(orjson.dumps(dict(tool.input_schema)).decode())
-        errors = list(validator.iter_errors(dict(arguments)))
+        errors = list(islice(validator.iter_errors(dict(arguments)), MOST_ERRORS))
     except Exception as error:  # the schema is anybody's
         return f"{name} cannot be called: its arguments cannot be checked ({type(error).__name__})."
     if not errors:
@@ -41,7 +44,7 @@ def wrong_arguments(tool: "Tool", arguments: Mapping[str, Json]) -> str:
     place = _place(first.instance_path)
     what = f"{place!r} of its arguments is wrong" if place else "its arguments are wrong"
     told = first.message if len(first.message) <= LONGEST_TOLD else f"{first.message[:LONGEST_TOLD]}…"
-    others = f" (and {more} more)" if more else ""
+    others = f" (and {'at least ' if len(errors) == MOST_ERRORS else ''}{more} more)" if more else ""
     return f"{name} was not called, as {what}: {told}{others}."
 
 

@@ -1,5 +1,6 @@
 """What a request holds of the pictures of a message, and what is kept of it."""
 
+import os
 from base64 import b64encode
 from pathlib import Path
 
@@ -62,6 +63,12 @@ async def test_a_file_that_is_not_what_it_was_is_told_of_and_the_others_are_show
     sent, kept = await with_pictures(asked(), (changed, picture(tmp_path / "b", GIF, "image/gif")))
     assert list(sent.input) == [WORDS, TextInput(text=LEFT_OUT), image(GIF, "image/gif")]
     assert kept.input[1] == TextInput(text=LEFT_OUT)
+
+
+async def test_a_pipe_that_was_put_in_the_place_of_a_picture_holds_up_no_turn(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+    sent, _ = await with_pictures(asked(), (Picture(str(tmp_path / "a"), "image/png", own=True),))
+    assert list(sent.input) == [WORDS, TextInput(text=LEFT_OUT)]
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,10 @@ WANTS: dict[str, Json] = {
             {"id": 1, "many": [0]},
             """'id' of its arguments is wrong: 1 is not of type "string" (and 1 more).""",
         ),
+        (
+            {"id": "a", "many": [0] * 100_000},
+            "'many[0]' of its arguments is wrong: 0 is less than the minimum of 1 (and at least 19 more).",
+        ),
     ],
 )
 async def test_a_tool_is_not_called_with_other_arguments_than_its_own_schema_allows(
