@@ -434,7 +434,7 @@ class FakeCodex:
             case Requested(method="account/read"):
                 yield Result({"account": None, "requiresOpenaiAuth": False})
             case Requested(method="thread/start"):
-                yield self._begin(event)
+                yield self._open(event)
             case Requested(method="thread/resume"):
                 yield self._resume(str(event.params["threadId"]))
             case Requested(method="thread/unsubscribe"):
@@ -467,7 +467,7 @@ class FakeCodex:
         yield from turn.said(said.decode())
         yield turn.ended()
 
-    def _begin(self, request: Requested) -> Step:
+    def _open(self, request: Requested) -> Step:
         if words := _complaint(request):
             return Failure(-32600, words)
         self._threads += 1
