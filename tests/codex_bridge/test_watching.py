@@ -1,5 +1,6 @@
 """Case T07: turns that do not say that they are over, on a fake Codex and a clock that the test moves."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from codex_bridge.idle import Rest
 from codex_bridge.process import Launch
 from codex_bridge.turn import CodexTurn
 from harness.compaction import Summary, compaction_of
+from harness.json_value import Json
+from harness.tools import ToolResult
 from harness.turns import Command, EndedBy, Evidence, Failure, Notice, Outcome, TurnResult
+from tests.support.odd_tools import tool
 from tests.support.silent_codex import ALL
 from tests.support.time import HandClock
 from tests.support.turns import harness_on_fake, has_quoted, launch, quoting, words
@@ -137,6 +141,34 @@ async def test_a_command_that_says_something_now_and_then_is_not_interrupted(tmp
 
     assert asked == [0, 0]
     assert (ended.outcome, ended.error) == (Outcome.FAILED, INCOMPLETE)
+
+
+async def test_a_call_of_a_tool_of_ours_that_is_open_keeps_silence_from_ending_the_turn_and_not_its_own_time(
+    tmp_path: Path,
+) -> None:
+    """A6: whatever Codex says when it is asked, and here it does not say that it is at work."""
+    called, gone, clock = anyio.Event(), anyio.Event(), HandClock()
+
+    async def endless(_: Mapping[str, Json]) -> ToolResult:
+        called.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            gone.set()
+        raise NotImplementedError
+
+    box = (replace(tool("message"), call=endless),)
+    async with harness_on_fake(tmp_path, clock=clock, limits=Limits(after_tool=1000)) as harness:
+        turn = harness.start(replace(words(f"call {tmp_path / 'told'}"), tools=box, seconds=400))
+        await called.wait()
+        clock.advance(399)
+        await harness.start(words("echo Hi.", chat="b")).result()  # by now whatever was over has been seen to
+        assert (turn.buffer.result, gone.is_set()) == (None, False)
+        clock.advance(1)
+        ended = await turn.result()
+        await gone.wait()
+    told = "The turn was stopped after 400 s (agents.defaults.timeoutSeconds)."
+    assert (ended.outcome, ended.error, ended.ended_by) == (Outcome.FAILED, told, EndedBy.DEADLINE)
 
 
 @pytest.mark.parametrize(("does", "seconds"), [("run say", 10), ("run", 300), ("begin", 300), ("", 60)])

@@ -263,6 +263,10 @@ async def test_another_chat_knows_what_it_was_told_and_does_not_end_the_turn(on:
     assert (result.ends_turn, result.sent[0].final, stage.mirrored) == (False, False, [("discord 7", "Hi.")])
 
 
+async def test_a_call_has_two_minutes_for_a_channel_that_wants_to_be_asked_again(on: Callable[..., Stage]) -> None:
+    assert on().of_turn.seconds == 120
+
+
 async def test_the_same_is_sent_once_on_a_turn(on: Callable[..., Stage]) -> None:
     stage = on()
     first, second = await stage("send", message="Hi."), await stage("send", message="Hi.", final=True)
