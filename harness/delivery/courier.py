@@ -190,6 +190,7 @@ class Courier:
         conversation: str = "",
         turn: str = "",
         rounds: int = 1,
+        apart: Sequence[str] = (),
         aside: Aside | None = None,
     ) -> Ending | None:
         """Deliver what an earlier process did not. May be called again after it was cut off.
@@ -200,13 +201,16 @@ class Courier:
             conversation: The backend's id of the conversation, as far as it is known.
             turn: The backend's id of the turn.
             rounds: How often they were offered, this time included.
+            apart: See `Deliveries.answer`.
             aside: Runs the delivery beside everything else once the ledger has it; None to wait for the channel.
 
         Returns:
             How the messages were settled; None when they are open still.
         """
         kept = {each.place: each.text for each in texts}
-        write = self._deliveries.answer(lead.key, kept, conversation=conversation, turn=turn, rounds=rounds)
+        write = self._deliveries.answer(
+            lead.key, kept, conversation=conversation, turn=turn, rounds=rounds, apart=apart
+        )
         await self._posting.keep(write)
         if aside is not None:
             aside(partial(self._in_order, lead, texts, rounds=rounds))

@@ -195,14 +195,14 @@ async def _carry_out(
             await _join(delivery, deliveries)
             await courier.late(lead, texts, conversation=conversation, turn=turn, rounds=rounds, aside=aside)
         case Notice(sentence):
+            place, apart = 0, list[str]()
             if delivery.led:
                 await _join(delivery, deliveries)
                 # What is shown of an answer stays, and the sentence follows it.
                 place = max((each.place + 1 for each in delivery.outbound), default=0)
             else:  # the turn that they were said into has its own answer, and is settled
-                await _written(deliveries.begin([each.key for each in delivery.inbound], lead.key))
-                place = 0
-            await courier.late(lead, [Outbound(lead.key, place, sentence)], aside=aside)
+                apart = [each.key for each in delivery.inbound]
+            await courier.late(lead, [Outbound(lead.key, place, sentence)], apart=apart, aside=aside)
         case RunNow():
             for each in delivery.inbound:
                 await run(each)

@@ -399,7 +399,7 @@ class Talk(Generic[AnyTurn]):
         if steered is None and turn is not None:
             steered = await said_into(self._work.agent.harness, at.lead.inbound, keys, turn)
             if steered is Steered.UNKNOWN and not await _goes_down(turn):
-                await self._own_up(batch)
+                self._own_up(batch)
                 self._joined(batch)
                 return
         assert steered is not None
@@ -412,14 +412,15 @@ class Talk(Generic[AnyTurn]):
     def _joined(self, batch: Batch[Letter], *, taken: bool = True) -> None:
         self._do(self._line.joined(batch, self._rules(), self._work.clock.time(), taken=taken))
 
-    async def _own_up(self, batch: Batch[Letter]) -> None:
+    def _own_up(self, batch: Batch[Letter]) -> None:
         """Say that nobody knows whether messages were read: they are not said twice, and not passed over in silence."""
         first, *_ = batch.messages
         where = f"{first.inbound.channel} {first.inbound.chat}"
         self._work.tell(f"It is not known whether a message of {where} was read; its chat is told.")
-        courier, deliveries = self._work.courier, self._work.deliveries
-        await courier.keep(deliveries.begin([each.key for each in batch.messages], first.key))
-        self._work.spawn(courier.late, first.inbound, [Outbound(first.key, 0, NOT_KNOWN)])
+        apart = [each.key for each in batch.messages]
+        self._work.spawn(
+            partial(self._work.courier.late, first.inbound, [Outbound(first.key, 0, NOT_KNOWN)], apart=apart)
+        )
 
     # what is let go of
 

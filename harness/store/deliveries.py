@@ -219,7 +219,14 @@ class Deliveries:
         await self._write(lambda connection: connection.executemany(_GIVE_BACK, rows))
 
     async def answer(
-        self, lead: str, texts: Mapping[int, str], *, conversation: str = "", turn: str = "", rounds: int = 1
+        self,
+        lead: str,
+        texts: Mapping[int, str],
+        *,
+        conversation: str = "",
+        turn: str = "",
+        rounds: int = 1,
+        apart: Sequence[str] = (),
     ) -> None:
         """Keep what the chat is to be told, before it is; the first text is being sent from now on.
 
@@ -229,6 +236,7 @@ class Deliveries:
             conversation: The backend's id of the conversation.
             turn: The backend's id of the turn.
             rounds: How often the texts were offered, this time included.
+            apart: Messages that were said into another turn and have this answer from now on, `lead` among them.
 
         Raises:
             StoreError: It could not be kept; it is made up for.
@@ -240,6 +248,7 @@ class Deliveries:
         ]
 
         def write(connection: sqlite3.Connection) -> None:
+            connection.executemany(_BEGIN, [(lead, self._owner, 0, key) for key in apart])
             connection.execute(_ANSWER, (self._owner, rounds, turn, conversation, lead))
             connection.executemany(_PLAN, rows)
 

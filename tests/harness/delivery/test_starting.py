@@ -14,7 +14,7 @@ from harness.delivery.courier import Courier
 from harness.delivery.outbox import Abilities, NotSentError, Outgoing
 from harness.delivery.starting import MOST_LOOKS, open_deliveries, recover, recovering
 from harness.errors import StoreError
-from harness.store.admitted import Admission, Inbound, Outbound, Sending, State
+from harness.store.admitted import Admission, Ending, Inbound, Outbound, Sending, State
 from harness.store.bindings import bindings_at
 from harness.store.deliveries import Deliveries
 from harness.testing.outbox import RecordingOutbox
@@ -174,6 +174,29 @@ async def test_a_steered_message_of_which_nobody_knows_gets_a_sentence_of_its_ow
         await now.recover()
         assert await now.deliveries.open() == []
     assert [(each.reply_to, each.text) for each in outbox.messages.values()] == [("1", "Done."), ("2", BROKE_OFF)]
+
+
+async def test_a_start_that_ends_before_that_sentence_is_kept_leaves_the_message_with_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By itself it would be found in the turn that it was said into, whose answer its chat has already."""
+
+    async def ends(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    async with start(tmp_path) as before:
+        await before.deliveries.admit(A, running=True)
+        await before.deliveries.admit(B)
+        await before.deliveries.begin([B.key], A.key, steered=True)
+        await before.deliveries.settle(A.key, Ending.SENT)
+    async with start(tmp_path) as now:
+        with monkeypatch.context() as patched:
+            patched.setattr(Courier, "late", ends)
+            await now.recover(Backend({A.key: Fate.UNKNOWN}, has=[B.key]))
+        (left,) = await now.deliveries.open()
+        assert (left.lead, left.led, left.steered) == (A.key, False, (B.key,))
+        await now.recover(Backend({A.key: Fate.UNKNOWN}, has=[B.key]))
+        assert (now.outbox.texts(), await now.deliveries.open()) == ([BROKE_OFF], [])
 
 
 async def test_a_sentence_that_the_channel_does_not_take_leaves_the_message_open(tmp_path: Path) -> None:
