@@ -13,6 +13,7 @@ from rich.text import Text
 
 from codex_bridge.binary import find_codex
 from codex_bridge.capabilities import TOOL_RESULT_BYTES
+from codex_bridge.cli.approving import who_may_answer
 from codex_bridge.cli.composing import Look, on_codex
 from codex_bridge.cli.setup import AgentOption, ConfigOption, Configured, JsonOption, WorkspaceOption, configured
 from codex_bridge.cli.tables import console
@@ -31,7 +32,6 @@ from harness.gather import Gatherer
 from harness.heartbeat.tasks import parse_tasks
 from harness.report import PromptReport
 from harness.settings.agent import AgentSettings
-from harness.settings.approvals import Asking
 from harness.skills.values import Why
 from harness.workspace.folder import check_folder
 from harness.workspace.names import HEARTBEAT
@@ -112,15 +112,6 @@ def _config(found: Configured) -> list[Check]:
     return [Check("config", sound=True, text="no file, so every default holds."), *findings]
 
 
-def _who_may_answer(found: Configured) -> str:
-    """Who decides on what it asks a person."""
-    settings = found.settings.approvals
-    if not settings.owners:
-        return "nobody may answer what it asks, so that is declined; commands.ownerAllowFrom names who may."
-    rules = "" if settings.asking is not Asking.NEVER else "; tools.exec.ask is off, so only rules allow commands"
-    return f"what it asks may be answered by {', '.join(settings.owners)}, within {settings.seconds:g} s{rules}."
-
-
 def _codex(found: Configured) -> list[Check]:
     threads = found.threads
     checks = [
@@ -129,7 +120,7 @@ def _codex(found: Configured) -> list[Check]:
             sound=True,
             text=f"sandbox {threads.sandbox}, approvals {threads.approval_policy}, decided by {threads.reviewer}.",
         ),
-        Check("codex", sound=True, text=_who_may_answer(found)),
+        Check("codex", sound=True, text=who_may_answer(found.settings.approvals)),
         *_stated(found),
         *(Check("codex", sound=False, text=problem) for problem in variable_problems(os.environ)),
         *(Check("codex", sound=False, text=problem) for problem in without_effect(found.codex.app_server)),

@@ -15,6 +15,7 @@ import anyio
 from rich.text import Text
 
 from codex_bridge.binary import CodexBinary, find_codex
+from codex_bridge.cli.approving import who_may_answer
 from codex_bridge.cli.composing import Look, embedded, now, on_codex
 from codex_bridge.cli.last_prompt import LastPrompt, LastPrompts
 from codex_bridge.cli.setup import (
@@ -158,6 +159,7 @@ def as_data(status: Status) -> dict[str, Any]:
         "model": settings.models.primary,
         "sandbox": found.threads.sandbox,
         "approvals": found.threads.approval_policy,
+        "mayAnswer": list(settings.approvals.owners),
         "codex": None if status.binary is None else {
             "path": str(status.binary.path), "source": status.binary.source, "version": status.version or None
         },
@@ -202,6 +204,7 @@ def _show(status: Status) -> None:
         ("config", f"{found.config.path or 'no file'}{wrong}"),
         ("harness", f"codex, model {settings.models.primary or 'as Codex chooses'}"),
         ("may", f"sandbox {found.threads.sandbox}, approvals {found.threads.approval_policy}"),
+        ("asks", who_may_answer(settings.approvals)),
         ("codex", f"{status.version or 'of unknown version'}, {binary.path} from {binary.source}" if binary else
                   f"the server at {status.server}" if status.server else "-"),
         ("home", _home(status.home, settings.id)),

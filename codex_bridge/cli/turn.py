@@ -12,9 +12,10 @@ from typing import Annotated, Final, Never
 import anyio
 import typer
 
+from codex_bridge.cli.approving import Approve, TerminalAsker, at_terminal
 from codex_bridge.cli.composing import now
 from codex_bridge.cli.last_prompt import LastPrompts, prompt_of
-from codex_bridge.cli.options import goes_with, like
+from codex_bridge.cli.options import OptionError, apart, goes_with, like
 from codex_bridge.cli.played import played, root_of
 from codex_bridge.cli.printed import Printed, file_lines, messages_of, reactions_data, sent_data
 from codex_bridge.cli.saying import ended_well, said
@@ -53,6 +54,7 @@ from harness.turns import Commentary, Finished, Notice, Outcome, RunningTurn, Te
 
 _CALL: Final = re.compile(r"call (?P<tool>\w{1,64}) (?P<arguments>\{.*\})", re.DOTALL)
 RULES: Final = (
+    apart("--approve", "--then", why="several messages have nobody at the terminal"),
     goes_with("--after", "--then", "one message alone waits for none"),
     like("--after", r"\d+(\.\d+)?(ms|s|m)", "length of time such as 100ms or 2s"),
 )
@@ -82,8 +84,19 @@ def command(
     channel: Annotated[
         str, typer.Option("--channel", help="Where the payload comes from, telegram or discord; else it tells itself.")
     ] = "",
+    approve: Annotated[
+        Approve | None,
+        typer.Option(
+            "--approve",
+            help="Who answers what the turn asks: ask the terminal, never (a no), or all (a yes to each request for"
+            " leave). By itself the terminal, where there is one.",
+        ),
+    ] = None,
 ) -> None:
     """Run one turn for a message that came in, and print the answer."""
+    reads_stdin = payload == "-"
+    if approve is Approve.ASK and reads_stdin:
+        raise OptionError("--approve ask reads answers from stdin, where the payload comes from; name a file for it.")
     message, *later = (from_payload(read_object(file, "payload"), channel=channel) for file in (payload, *(then or ())))
     found = configured(config, agent, workspace)
     accept(found)
@@ -102,7 +115,10 @@ def command(
     paper = _Paper()
     printed = Printed(quiet=as_json, before=paper.end)
     paper_of_turn = None if as_json else paper
-    result, way, files = anyio.run(_run, message, partial(how, outbox=printed), loopback, model, paper_of_turn)
+    approve = approve or at_terminal(reads_stdin=reads_stdin, as_json=as_json)
+    asker = TerminalAsker(approve, found.settings.approvals, printed.aside, before=paper.end)
+    run = partial(_run, asker=asker)
+    result, way, files = anyio.run(run, message, partial(how, outbox=printed), loopback, model, paper_of_turn)
     if as_json:
         print(json.dumps(as_data(message, result, printed, way, files), ensure_ascii=False, indent=2))
     elif not ended_well(result, way):
@@ -202,10 +218,11 @@ async def _run(
     loopback: bool,
     model: str | None,
     paper: "_Paper | None",
+    asker: TerminalAsker,
 ) -> tuple[TurnResult, Way, MediaRules]:
     root = root_of(loopback=loopback)
     async with played(how, echo if loopback else None, model=model, root=root) as live:
-        turn = await live.agent.receive(message)
+        turn = await live.agent.receive(message, asker=asker)
         try:
             async with drained_by_sigterm(live.harness):
                 way = _way(message, live.agent)

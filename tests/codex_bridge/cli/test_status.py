@@ -121,6 +121,7 @@ def test_all_that_is_known_is_shown(place: Path) -> None:
         "model": "openai/gpt-5.5",
         "sandbox": "read-only",
         "approvals": "on-request",
+        "mayAnswer": [],
         "codex": {"path": str(place / "codex"), "source": "the path given", "version": "0.171.7-beta"},
         "home": {"path": str(folder / "codex-home"), "own": True, "signedIn": True},
         "lastPrompt": {
