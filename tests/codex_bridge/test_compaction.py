@@ -99,7 +99,11 @@ async def test_a_summary_that_is_stopped_while_its_loss_is_looked_into_is_left_t
         asked.set()
         await anyio.sleep_forever()
 
-    monkeypatch.setattr("codex_bridge.losses.Losses.let_go", lambda _, *ids: let_go.append(ids))
+    def note(losses: object, thread_id: str, turn_id: str) -> None:
+        del losses
+        let_go.append((thread_id, turn_id))
+
+    monkeypatch.setattr("codex_bridge.losses.Losses.let_go", note)
     async with harness_on_fake(tmp_path, script="silent") as harness:
         await harness.start(words("echo hi")).result()
         compacting = harness.compact(words(""))

@@ -602,7 +602,11 @@ async def test_a_turn_that_went_on_without_us_is_stopped_before_the_next_one_beg
 ) -> None:
     """As after a restart of the gateway, which knows of no turn."""
     monkeypatch.setattr("codex_bridge.threads.Threads.rejoin", no_rejoin)
-    monkeypatch.setattr("codex_bridge.losses.Losses.let_go", lambda *_: None)
+
+    def forget(*_: object) -> None:
+        """Leave a turn to itself, as who is gone does."""
+
+    monkeypatch.setattr("codex_bridge.losses.Losses.let_go", forget)
 
     def script(request: RecordedRequest) -> Action:
         return Reply((Wait(anyio.Event()),)) if request.parts()[-1].text == "zebra" else say("Fine.")
