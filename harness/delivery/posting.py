@@ -183,7 +183,10 @@ class Posting:
             await self.keep(self.deliveries.sending(lead.key, text.place, repeats=1))
         outgoing = addressed(lead, way.key, text.text, again=way.in_doubt)
         if marked:
-            outgoing = replace(outgoing, text=f"{outgoing.text}\n\n{AGAIN}".lstrip())
+            text_again = f"{outgoing.text}\n\n{AGAIN}".lstrip()
+            # A text that fills its message goes without a remark: with one, the channel would take neither.
+            if can.limit is None or can.unit.size(text_again) <= can.limit:
+                outgoing = replace(outgoing, text=text_again)
         try:
             if not way.sent_as:
                 way.sent_as = await self.within(self.outbox.send(outgoing))

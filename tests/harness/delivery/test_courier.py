@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Never
@@ -379,6 +379,13 @@ async def test_a_lost_answer_of_another_channel_is_repeated_once_and_marked(tmp_
         carried = await here.carry(answered("Yes."))
     assert (carried.ending, outbox.texts()) == (Ending.SENT, ["Yes.", f"Yes.\n\n{AGAIN}"])
     assert [each.again for each in outbox.messages.values()] == [False, True]
+
+
+async def test_a_repetition_is_no_longer_than_its_channel_takes(tmp_path: Path) -> None:
+    outbox = RecordingOutbox(replace(PLAIN, limit=64), after=failing(LOST_ANSWER))
+    async with office(tmp_path, outbox) as here:
+        carried = await here.carry(answered("a" * 60))
+    assert (carried.ending, outbox.texts()) == (Ending.SENT, ["a" * 60] * 2)
 
 
 async def test_a_channel_that_never_answers_gets_one_marked_repetition_at_most(tmp_path: Path) -> None:
