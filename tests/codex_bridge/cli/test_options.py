@@ -115,6 +115,23 @@ def test_how_long_a_message_comes_after_another_one_has_a_unit_and_another_one(
     assert shell("turn", "--payload", "a.json", *options.split(" ")) == (2, "", f"codex-bridge: {sentence}\n")
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            "a.json --then b.json --approve all",
+            "several messages have nobody at the terminal; leave out one of --approve and --then.",
+        ),
+        (
+            "- --approve ask",
+            "--approve ask reads answers from stdin, where the payload comes from; name a file for it.",
+        ),
+    ],
+)
+def test_who_answers_at_a_terminal_is_said_where_somebody_can(shell: Shell, options: str, sentence: str) -> None:
+    assert shell("turn", "--payload", *options.split(" ")) == (2, "", f"codex-bridge: {sentence}\n")
+
+
 def test_a_picture_is_for_the_map_and_a_key_for_the_login_by_key(shell: Shell) -> None:
     assert shell("context", "list", "--png", "x.png") == (
         2, "", "codex-bridge: --png is for view map: it draws the map.\n"
