@@ -10,7 +10,6 @@ from typing import Final
 
 from codex_bridge.client import Client
 from codex_bridge.errors import CodexError, RpcError
-from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams
 from codex_bridge.wire.requests import THREAD_RESUME, ThreadResumeParams
 from harness.asks import Asker, KeepsAsks
 from harness.lean_values import dataclass
@@ -83,6 +82,8 @@ class Following:
 
 async def _runs(client: Client, thread_id: str) -> bool:
     """Whether another turn runs on a thread, which may have asked something."""
+    from codex_bridge.wire.besides import TURNS_LIST, TurnsListParams  # few processes leave a turn that asks
+
     try:
         listed = await client.call(TURNS_LIST, TurnsListParams(thread_id=thread_id, limit=1))
     except RpcError:

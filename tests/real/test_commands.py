@@ -436,7 +436,12 @@ def test_a_chat_is_summarised_on_request(codex: CodexBinary, state: Path) -> Non
             "The payload stdin is not JSON: Expecting property name enclosed in double quotes in line 1, column 2.",
         ),
         ("-", "[]", "The payload stdin is not a JSON object."),
-        ("-", "{}", "This is not a Telegram update: update_id: field required."),
+        (
+            "-",
+            "{}",
+            "This is neither a Telegram update, which has an update_id, nor an event of Discord, which has t and d, "
+            "nor a Discord message, which has a channel_id and an author.",
+        ),
     ],
     ids=["missing", "broken", "array", "foreign"],
 )

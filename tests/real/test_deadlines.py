@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from codex_bridge import bridge, probe
+from codex_bridge import hearing, probe
 from codex_bridge.binary import CodexBinary
 from codex_bridge.client import Client
 from codex_bridge.deadlines import State
@@ -85,7 +85,7 @@ class Lost:
 @pytest.fixture
 def lost(monkeypatch: pytest.MonkeyPatch) -> Lost:
     losing = Lost()
-    monkeypatch.setattr(bridge, "read", losing.read)
+    monkeypatch.setattr(hearing, "read", losing.read)
     return losing
 
 

@@ -68,14 +68,15 @@ class Gateway:
         """Kill the server when that happens."""
         server = self.play.harness.server
         assert server is not None
-        take_in: Callable[[Notified], None] = getattr(self.play.harness, "_take_in")  # noqa: B009 - it is nobody else's
+        heard = getattr(self.play.harness, "_hearing")  # noqa: B009 - it is nobody else's
+        take_in: Callable[[Notified], None] = heard._take_in
 
         def take(notification: Notified) -> None:
             if happens(notification):
                 os.kill(server.pid, signal.SIGKILL)
             take_in(notification)
 
-        setattr(self.play.harness, "_take_in", take)  # noqa: B010
+        heard._take_in = take
 
 
 @asynccontextmanager

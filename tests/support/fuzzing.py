@@ -884,8 +884,8 @@ async def _stormy(storm: Storm, folder: Path) -> AsyncGenerator[CodexHarness]:
 
 
 _IMPATIENT: Final = {
-    "running.START_DEADLINE": 1.0,
-    "running.ADOPTION_DEADLINE": 0.5,
+    "starting.START_DEADLINE": 1.0,
+    "starting.ADOPTION_DEADLINE": 0.5,
     "stopping.INTERRUPT_DEADLINE": 1.0,
     "hosts.PING_DEADLINE": 1.0,
 }
