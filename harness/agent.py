@@ -1,6 +1,5 @@
 """One agent: a workspace, a backend, and a message or the clock in between."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Generic, cast
@@ -13,8 +12,7 @@ from harness.layers import Layer, LayerName, Lifetime, Trust, words_of
 from harness.lean_values import dataclass
 from harness.memory.access import Audience
 from harness.memory.daily import bare_reset
-from harness.prompt.hygiene import literal
-from harness.replies.mode import Delivery, wanted_delivery
+from harness.replies.mode import Delivery, delivery_mode, wanted_delivery
 from harness.session_models import SessionModels
 from harness.toolbox import OwnChat, Toolbox, ToolTurn
 from harness.tools import Tool
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from harness.asks import Asker
     from harness.heartbeat.response import HeartbeatResponder
     from harness.heartbeat.run import HeartbeatRun
-    from harness.replies.mode import Delivery
     from harness.tool_hooks import ToolHook
 
 
@@ -87,10 +84,8 @@ class Agent(Generic[TurnT]):
         # What was said to the owner here, the memory among it, stays in the owner's conversation.
         return f"{key}:other" if self.audience(message) is Audience.OTHER_DIRECT else key
 
-    def delivery(self, message: InboundMessage) -> "Delivery":
+    def delivery(self, message: InboundMessage) -> Delivery:
         """How the answer to `message` reaches its chat."""
-        from harness.replies.mode import delivery_mode
-
         names = self.toolbox.names if self.toolbox is not None else frozenset[str]()
         tools = {name.lower() for name in names}
         return delivery_mode(self.gatherer.settings.replies, message.chat.kind, tools=tools)
@@ -132,6 +127,10 @@ class Agent(Generic[TurnT]):
         owner = audience is Audience.OWNER or message.sender.id in (self.owners or ())
         trust = Trust.OWNER if owner else Trust.OUTSIDER
         if message.pressed:
+            import json  # few messages are presses
+
+            from harness.prompt.hygiene import literal
+
             # What a button carries comes from the program that the person uses.
             carried = json.dumps(literal(message.pressed), ensure_ascii=False)
             return words_of(f"I pressed the button that carries {carried}.", message.key, trust)

@@ -109,8 +109,6 @@ class HeartbeatRunner(Generic[TurnT]):
         self._reader = reader or GuardedReader()
         self._state: HeartbeatState | None = None
         self._due: datetime | None = None
-        self._check: datetime | None = None
-        """When the agent wanted to look again, by its last answer."""
         self._again: datetime | None = None
         self._wakes: dict[Wake, str] = {}
         self._events = Events()
@@ -138,7 +136,7 @@ class HeartbeatRunner(Generic[TurnT]):
 
     async def run(self) -> None:
         """Run the heartbeats until cancelled. No failure of a heartbeat ends it."""
-        self._plan(self._now())
+        self._plan(self._now(), (await self._loaded()).check)
         while True:
             await self._rest()
             await self.attempt()
@@ -166,7 +164,8 @@ class HeartbeatRunner(Generic[TurnT]):
                 self._again = again
             case Skipped() | Ended() | Failed():
                 self._again = None
-                self._plan(self._now(), self._check if isinstance(settled, Ended) else None)
+                check = (await self._loaded()).check if isinstance(settled, Ended) else None
+                self._plan(self._now(), check)
             case _:
                 assert_never(settled)
         return settled
@@ -350,7 +349,7 @@ class HeartbeatRunner(Generic[TurnT]):
         if verdict.status is Status.FAILED:
             await self._remember(state)
             return self._failed(" ".join(verdict.failures))
-        self._check = self._next_check(heard.answer)
+        state = replace(state, check=self._next_check(heard.answer))
         done = [task.name for task in found.due_tasks] if isinstance(found.poll, TasksPoll) else []
         await self._remember(state.ran(done, now, listed=[task.name for task in found.block.tasks]))
         self._events = self._events.without(found.poll)

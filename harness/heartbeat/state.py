@@ -22,6 +22,8 @@ class HeartbeatState:
     last_text: str = ""
     """The last alert that was sent."""
     last_sent_at: datetime | None = None
+    check: datetime | None = None
+    """When the agent wanted to look again, by the answer of its last heartbeat."""
 
     @property
     def last_start(self) -> datetime | None:
@@ -34,7 +36,7 @@ class HeartbeatState:
 
     def started(self, now: datetime) -> "HeartbeatState":
         """Return the state after a heartbeat started at `now`."""
-        return replace(self, recent_starts=(*self.recent_starts, now)[-FLOOD_STARTS:])
+        return replace(self, recent_starts=(*self.recent_starts, now)[-FLOOD_STARTS:], check=None)
 
     def ran(self, tasks: Iterable[str], now: datetime, *, listed: Iterable[str]) -> "HeartbeatState":
         """Return the state after `tasks` were done at `now`; tasks that are no longer `listed` are forgotten."""
@@ -53,6 +55,7 @@ class HeartbeatState:
             "taskRuns": {name: _written(at) for name, at in self.task_runs},
             "lastText": self.last_text,
             "lastSentAt": None if self.last_sent_at is None else _written(self.last_sent_at),
+            "nextCheck": None if self.check is None else _written(self.check),
         }
 
 
@@ -68,6 +71,7 @@ def read_state(stored: Mapping[str, Json]) -> HeartbeatState:
         task_runs=tuple(sorted((name, at) for name, at in read_runs.items() if at is not None)),
         last_text=text if isinstance(text, str) else "",
         last_sent_at=_moment(stored.get("lastSentAt")),
+        check=_moment(stored.get("nextCheck")),
     )
 
 

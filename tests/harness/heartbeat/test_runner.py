@@ -774,3 +774,18 @@ async def test_an_agent_is_woken_when_it_wants_to_look_again_if_that_is_before_i
     # Then the interval's own beats go on.
     beat = began[0] + EVERY
     assert beat in began
+
+
+@pytest.mark.parametrize(("away", "minutes"), [(timedelta(), 10), (timedelta(minutes=12), 12)])
+async def test_a_gateway_that_is_started_again_looks_when_the_agent_wanted_to(
+    tmp_path: Path, away: timedelta, minutes: int
+) -> None:
+    """The second row: at once, when that time went by while there was no gateway."""
+    answer: dict[str, Json] = {"outcome": "progress", "notify": False, "summary": "It dries.", "nextCheck": "10m"}
+    stage = Stage(tmp_path, Acted(OK, answer=answer), toolbox=OneTool())
+    (first,) = [event.at for event in of(Began, await stage.run(EVERY / 2))]
+    assert load_state(stage.state).check == first + timedelta(minutes=10)
+    stage.clock.at = first + away
+    stage.restarted()
+    (second, *_) = [event.at for event in of(Began, await stage.run(EVERY))]
+    assert second - first == timedelta(minutes=minutes)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from harness.heartbeat import HeartbeatState, read_state
@@ -9,8 +10,10 @@ MINUTE = timedelta(minutes=1)
 
 def test_a_state_survives_being_stored() -> None:
     state = HeartbeatState().started(NOW).ran(["vents", "ferns"], NOW, listed=["vents", "ferns"]).sent("Hot.", NOW)
+    state = replace(state, check=NOW + MINUTE)
     assert read_state(json.loads(json.dumps(state.to_json()))) == state
-    assert state == HeartbeatState((NOW,), (("ferns", NOW), ("vents", NOW)), "Hot.", NOW)
+    assert state == HeartbeatState((NOW,), (("ferns", NOW), ("vents", NOW)), "Hot.", NOW, NOW + MINUTE)
+    assert state.started(NOW).check is None
 
 
 def test_only_the_starts_that_a_flood_is_told_by_are_kept() -> None:
