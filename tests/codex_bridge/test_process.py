@@ -5,6 +5,7 @@ With case T09, "transport is boring".
 
 import json
 import os
+import signal
 import time
 import tracemalloc
 from dataclasses import replace
@@ -105,7 +106,11 @@ async def test_a_call_waits_as_long_as_the_launch_says(tmp_path: Path) -> None:
     given = replace(launch(tmp_path, "codex"), call_deadline=0)
     with anyio.fail_after(LIMIT), pytest.raises(CallTimeoutError) as caught:
         async with app_server(given, on_notification=ignore_all, on_request=refuse_all) as server:
-            await server.client.raw_call("account/read", {})
+            os.killpg(server.pid, signal.SIGSTOP)  # so that no answer can come first
+            try:
+                await server.client.raw_call("account/read", {})
+            finally:
+                os.killpg(server.pid, signal.SIGCONT)
     assert (caught.value.method, caught.value.seconds) == ("account/read", 0)
 
 
