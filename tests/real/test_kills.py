@@ -229,6 +229,23 @@ async def test_when_the_answer_is_whole_it_is_the_answer(
     assert asked_for(play, "osprey") == 1
 
 
+async def ended_unheard(
+    play: Stage, turn: CodexTurn, unheard: list[Client], go_on: anyio.Event, state: Path
+) -> TurnResult:
+    """Let a turn that began end on the server alone, the second one there, and kill that; gives how it counts."""
+    while turn.ledger is None or not turn.ledger.began:
+        await anyio.lowlevel.checkpoint()
+    client = (await play.harness.ready()).client
+    unheard.append(client)
+    go_on.set()
+    await until(lambda: written(state, b"task_complete") == 2)
+    await is_over(client, turn)
+    kill(play)
+    result = await turn.result()
+    await goes_on(play, result)
+    return result
+
+
 @pytest.mark.parametrize("phase", ["final_answer", None])
 async def test_an_answer_that_was_written_down_and_did_not_reach_us_is_the_answer(
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, phase: str | None
@@ -247,16 +264,7 @@ async def test_an_answer_that_was_written_down_and_did_not_reach_us_is_the_answe
     async with stage(codex, state, workspace, script, settings=FREE) as play:
         await play.ask("heron", number="1")
         turn = await play.begin("osprey", number="2")
-        while turn.ledger is None or not turn.ledger.began:
-            await anyio.lowlevel.checkpoint()
-        client = (await play.harness.ready()).client
-        unheard.append(client)
-        go_on.set()
-        await until(lambda: written(state, b"task_complete") == 2)
-        await is_over(client, turn)
-        kill(play)
-        result = await turn.result()
-        await goes_on(play, result)
+        result = await ended_unheard(play, turn, unheard, go_on, state)
     assert (result.outcome, result.text, result.error) == (Outcome.ANSWERED, "It is blue.", "")
     assert [(each.text.partition(" -lc ")[2], each.over) for each in result.evidence.commands] == [("true", True)]
     assert asked_for(play, "osprey") == 1
@@ -278,16 +286,7 @@ async def test_a_failure_that_was_written_down_and_did_not_reach_us_is_judged_as
         await play.model.next_request()
         turn = await play.begin("osprey", number="2")
         await play.model.next_request()
-        while turn.ledger is None or not turn.ledger.began:
-            await anyio.lowlevel.checkpoint()
-        client = (await play.harness.ready()).client
-        unheard.append(client)
-        go_on.set()
-        await until(lambda: written(state, b"task_complete") == 2)
-        await is_over(client, turn)
-        kill(play)
-        result = await turn.result()
-        await goes_on(play, result)
+        result = await ended_unheard(play, turn, unheard, go_on, state)
     assert (result.outcome, result.text, result.error) == (Outcome.ANSWERED, "Yes.", "")
     assert result.conversation != before.conversation
     assert asked_for(play, "osprey") == 2

@@ -414,6 +414,21 @@ async def status_of(client: Client, turn: CodexTurn) -> Any:
     return read["thread"]["status"]["type"]
 
 
+@asynccontextmanager
+async def unending(
+    codex: CodexBinary, state: Path, workspace: Path
+) -> AsyncGenerator[tuple[LoopbackModel, Remote, Cuttable, Stage]]:
+    """A model that never ends, on a server of somebody else's, reached by a way that can be cut."""
+    with anyio.fail_after(LIMIT):
+        async with (
+            loopback_model(always(Reply((Wait(anyio.Event()),)))) as model,
+            elsewhere("unix", codex, state, model.provider) as remote,
+            relayed(remote) as (way, relay),
+            running(way, model, state, workspace) as play,
+        ):
+            yield model, remote, relay, play
+
+
 OWN_THREAD = pytest.mark.parametrize("apart", [False, True], ids=["of its conversation", "of its own"])
 """Whether a turn runs on the thread of its conversation, or on one that ends with it and is nowhere written down."""
 
@@ -438,28 +453,22 @@ async def test_a_turn_that_began_unheard_on_a_server_that_lives_on_is_not_begun_
 ) -> None:
     """The answer to turn/start is lost with the way."""
     real = Client.call
-    with anyio.fail_after(LIMIT):
-        async with (
-            loopback_model(always(Reply((Wait(anyio.Event()),)))) as model,
-            elsewhere("unix", codex, state, model.provider) as remote,
-            relayed(remote) as (way, relay),
-            running(way, model, state, workspace) as play,
-        ):
+    async with unending(codex, state, workspace) as (model, remote, relay, play):
 
-            async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
-                answer = await real(self, method, params, **how)
-                if method is TURN_START:
-                    monkeypatch.undo()
-                    await model.next_request()
-                    await relay.cut()
-                    await self.closed.wait()
-                    raise ConnectionLostError("the connection broke off", doing=method.name)
-                return answer
+        async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
+            answer = await real(self, method, params, **how)
+            if method is TURN_START:
+                monkeypatch.undo()
+                await model.next_request()
+                await relay.cut()
+                await self.closed.wait()
+                raise ConnectionLostError("the connection broke off", doing=method.name)
+            return answer
 
-            monkeypatch.setattr(Client, "call", call)
-            turn = await begun(play, apart=apart)
-            result = await turn.result()
-            await ends_elsewhere(remote, turn)
+        monkeypatch.setattr(Client, "call", call)
+        turn = await begun(play, apart=apart)
+        result = await turn.result()
+        await ends_elsewhere(remote, turn)
     assert (result.outcome, result.error) == (
         Outcome.LOST,
         "Codex stopped in the middle of this turn: the connection broke off.",
@@ -473,34 +482,28 @@ async def test_a_stop_reaches_a_turn_to_which_the_way_was_lost(
     apart: bool, stopped: str, codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Client.call
-    with anyio.fail_after(LIMIT):
-        async with (
-            loopback_model(always(Reply((Wait(anyio.Event()),)))) as model,
-            elsewhere("unix", codex, state, model.provider) as remote,
-            relayed(remote) as (way, relay),
-            running(way, model, state, workspace) as play,
-        ):
+    async with unending(codex, state, workspace) as (model, remote, relay, play):
 
-            async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
-                if method is TURN_INTERRUPT:
-                    monkeypatch.undo()
-                    await relay.cut()
-                    await self.closed.wait()
-                    raise ConnectionLostError("the connection broke off", doing=method.name)
-                return await real(self, method, params, **how)
-
-            turn = await begun(play, apart=apart)
-            await model.next_request()
-            if stopped == "before the loss":
-                monkeypatch.setattr(Client, "call", call)
-            else:
-                server = await play.harness.ready()
-                relay.open = anyio.Event()
+        async def call(self: Client, method: Method[Any, Any], params: Any, **how: Any) -> Any:
+            if method is TURN_INTERRUPT:
+                monkeypatch.undo()
                 await relay.cut()
-                await server.client.closed.wait()
-            await turn.interrupt()
-            relay.open.set()
-            await ends_elsewhere(remote, turn)
+                await self.closed.wait()
+                raise ConnectionLostError("the connection broke off", doing=method.name)
+            return await real(self, method, params, **how)
+
+        turn = await begun(play, apart=apart)
+        await model.next_request()
+        if stopped == "before the loss":
+            monkeypatch.setattr(Client, "call", call)
+        else:
+            server = await play.harness.ready()
+            relay.open = anyio.Event()
+            await relay.cut()
+            await server.client.closed.wait()
+        await turn.interrupt()
+        relay.open.set()
+        await ends_elsewhere(remote, turn)
     assert (await turn.result()).outcome is (Outcome.LOST if apart and stopped == "after it" else Outcome.INTERRUPTED)
     assert [count(request, "zebra") for request in model.requests] == [1]
 
@@ -552,18 +555,12 @@ async def test_a_turn_that_is_lost_and_cannot_be_followed_again_does_not_run_on(
     codex: CodexBinary, state: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("codex_bridge.threads.Threads.rejoin", no_rejoin)
-    with anyio.fail_after(LIMIT):
-        async with (
-            loopback_model(always(Reply((Wait(anyio.Event()),)))) as model,
-            elsewhere("unix", codex, state, model.provider) as remote,
-            relayed(remote) as (way, relay),
-            running(way, model, state, workspace) as play,
-        ):
-            turn = await play.begin("zebra")
-            await model.next_request()
-            await relay.cut()
-            result = await turn.result()
-            await ends_elsewhere(remote, turn)
+    async with unending(codex, state, workspace) as (model, remote, relay, play):
+        turn = await play.begin("zebra")
+        await model.next_request()
+        await relay.cut()
+        result = await turn.result()
+        await ends_elsewhere(remote, turn)
     assert result.outcome is Outcome.LOST
 
 

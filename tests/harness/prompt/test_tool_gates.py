@@ -1,7 +1,6 @@
 """No turn hears of a tool that it does not have, nor of two ways to say nothing, whatever its tools are (F7)."""
 
 import re
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, combinations, product
@@ -20,8 +19,7 @@ from harness.prompt.tool_list import CORE
 from harness.settings.agent import ReplySettings, VisibleReplies
 from harness.toolbox import ToolTurn
 from harness.tools import Tool
-from harness.turns import TurnEvent, TurnRequest, TurnResult
-from tests.support.untouched import Untouched
+from tests.support.untouched import Recording
 
 CODEX = Habits(
     reads_agents_file=True,
@@ -40,24 +38,6 @@ DIRECT = InboundMessage(
     "telegram", Chat(ChatKind.DIRECT, "7"), Sender("7", "Orrin"), "9", "hi", datetime(2031, 5, 6, tzinfo=UTC)
 )
 GROUP = replace(DIRECT, chat=Chat(ChatKind.GROUP, "-9"))
-
-
-class Noted(Untouched):
-    """A turn that is only looked at."""
-
-    def __init__(self, request: TurnRequest) -> None:
-        self.request = request
-
-    def events(self) -> AsyncIterator[TurnEvent]:
-        raise NotImplementedError
-
-    async def result(self) -> TurnResult:
-        raise NotImplementedError
-
-
-class Recording:
-    def start(self, request: TurnRequest) -> Noted:
-        return Noted(request)
 
 
 class Named:
